@@ -34,7 +34,7 @@ bool GoesThroughHost(std::string_view path, const CostModel& model) {
 }  // namespace
 
 std::vector<std::string_view> SelectPaths(const CommSpec& spec, DeviceKind kind, const CostModel& model,
-                                          const PairBytesTable& capacities, bool meets) {
+                                          const PairBytesTable& capacities, bool collectives) {
   const std::string_view named = spec.TransportFor(kind);
   if (named != "auto") {
     const TransportInfo* const info = FindTransport(named);
@@ -45,7 +45,7 @@ std::vector<std::string_view> SelectPaths(const CommSpec& spec, DeviceKind kind,
   for (const std::string& path : model.paths()) {
     const TransportInfo* const info = FindTransport(path);
     const bool may = info != nullptr && AutoMayTake(path, kind);  // a model may name a path that this build lacks
-    infos.push_back(may && (meets || !info->collective) ? info : nullptr);
+    infos.push_back(may && (collectives || !info->collective) ? info : nullptr);
   }
   // Every path for some sizes of every pair that exchanges data.
   std::vector<std::vector<Choice>> cases;
@@ -155,16 +155,16 @@ bool BroadcastsMayPay(std::span<const std::string_view> paths, const CostModel& 
   return false;
 }
 
-TransportSelector::TransportSelector(std::vector<std::unique_ptr<Transport>> paths, Broadcasts broadcasts, bool meets,
+TransportSelector::TransportSelector(std::vector<std::unique_ptr<Transport>> paths, Broadcasts broadcasts, bool collectives,
                                      const CostModel& model)
     : paths_(std::move(paths)), model_(model), broadcasts_(broadcasts) {
   std::vector<std::string_view> names;
   for (const auto& path : paths_) {
     names.push_back(path->name());
     in_model_.push_back(model_.Find(path->name()));
-    through_host_.push_back(!model_.links_apart() || GoesThroughHost(path->name(), model_));
+    shares_host_links_.push_back(!model_.links_apart() || GoesThroughHost(path->name(), model_));
     const TransportInfo* const info = FindTransport(path->name());
-    collective_ = collective_ || (meets && (info == nullptr || info->collective));
+    collective_ = collective_ || (collectives && (info == nullptr || info->collective));
   }
   name_ = fmt::format("{}", fmt::join(names, "+"));
 }
@@ -215,9 +215,10 @@ bool TransportSelector::BroadcastPays(const Choice& broadcast, const Choice& slo
   return IsClearlyLess(broadcast, slowest);
 }
 
-std::uint32_t TransportSelector::BuffersBeside(std::size_t path, std::span<const std::uint8_t> paths) const noexcept {
-  return static_cast<std::uint32_t>(std::count_if(
-      paths.begin(), paths.end(), [&](std::uint8_t other) { return through_host_[other] == through_host_[path]; }));
+std::uint32_t TransportSelector::ContendingBuffers(std::size_t path, std::span<const std::uint8_t> paths) const noexcept {
+  return static_cast<std::uint32_t>(std::count_if(paths.begin(), paths.end(), [&](std::uint8_t other) {
+    return shares_host_links_[other] == shares_host_links_[path];
+  }));
 }
 
 void TransportSelector::ChooseAll(PartId from, std::span<const PartId> to, std::span<const BufferShape> buffers,
@@ -229,14 +230,14 @@ void TransportSelector::ChooseAll(PartId from, std::span<const PartId> to, std::
     choices[i] = Choose(from, to[i], buffers[i], {.buffers = all, .senders = senders});
     chosen[i] = choices[i].path;
   }
-  const std::uint32_t beside_first = all == 0 ? 0 : BuffersBeside(chosen[0], chosen);
-  if (beside_first == all) return;
-  // Predicts each buffer beside those that go its way. Returns the time of the slowest.
+  const std::uint32_t with_first = all == 0 ? 0 : ContendingBuffers(chosen[0], chosen);
+  if (with_first == all) return;
+  // Predicts each buffer under the load of those that contend with it. Returns the time of the slowest.
   const auto predict = [&](std::span<Choice> choice) {
     double slowest = 0;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
       choice[i] =
-          Predict(chosen[i], from, to[i], buffers[i], {.buffers = BuffersBeside(chosen[i], chosen), .senders = senders});
+          Predict(chosen[i], from, to[i], buffers[i], {.buffers = ContendingBuffers(chosen[i], chosen), .senders = senders});
       slowest = std::max(slowest, choice[i].us);
     }
     return slowest;
@@ -245,8 +246,9 @@ void TransportSelector::ChooseAll(PartId from, std::span<const PartId> to, std::
   std::array<Choice, kMaxDevices> again{};
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     again[i] = ChooseUnder(from, to[i], buffers[i], [&](std::size_t p) {
-      const std::uint32_t beside = BuffersBeside(p, chosen) + (through_host_[p] != through_host_[chosen[i]] ? 1 : 0);
-      return Load{.buffers = beside, .senders = senders};
+      const std::uint32_t contending =
+          ContendingBuffers(p, chosen) + (shares_host_links_[p] != shares_host_links_[chosen[i]] ? 1 : 0);
+      return Load{.buffers = contending, .senders = senders};
     });
   }
   for (std::size_t i = 0; i < buffers.size(); ++i) chosen[i] = again[i].path;

@@ -30,7 +30,7 @@ std::string WatchedTransport::Words(PartId device, std::uint64_t word) const {
       return fmt::format("{} to send {} bytes to {}", labels_[device], bytes, labels_[peer]);
     case Call::kReceive:
       return fmt::format("{} to receive {} bytes from {}", labels_[device], bytes, labels_[peer]);
-    case Call::kMeet:
+    case Call::kCollective:
       return fmt::format("{} to exchange {} bytes with all others", labels_[device], bytes);
     case Call::kBroadcast:
       return fmt::format("{} to send {} bytes to all others", labels_[device], bytes);
@@ -74,7 +74,7 @@ void WatchedTransport::BeginCollective(PartId at, std::span<const std::size_t> i
   std::size_t bytes = 0;
   for (const std::size_t of_pair : incoming) bytes += of_pair;
   for (const std::size_t of_root : broadcast) bytes += of_root;
-  Watch(at, Call::kMeet, at, bytes, [&] { inner_->BeginCollective(at, incoming, broadcast, epoch); });
+  Watch(at, Call::kCollective, at, bytes, [&] { inner_->BeginCollective(at, incoming, broadcast, epoch); });
 }
 
 const std::byte* WatchedTransport::Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) {

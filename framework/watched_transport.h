@@ -49,7 +49,7 @@ class WatchedTransport final : public Transport {
   std::string LastOperation() const;
 
  private:
-  enum class Call : std::uint8_t { kNone, kPost, kMeet, kReceive, kBroadcast, kReceiveBroadcast };
+  enum class Call : std::uint8_t { kNone, kPost, kCollective, kReceive, kBroadcast, kReceiveBroadcast };
   /// One device's last call, in one word, so that other threads can read it at any time.
   struct alignas(64) Place {
     std::atomic<std::uint64_t> now{0};

@@ -66,7 +66,7 @@ class SelectorTest : public testing::Test {
   TransportSelector Between(const std::vector<std::string_view>& names, const CostModel& model) const {
     std::vector<std::unique_ptr<Transport>> paths;
     for (const std::string_view name : names) paths.push_back(Make(name));
-    return {std::move(paths), Broadcasts::kChosen, /*meets=*/true, model};
+    return {std::move(paths), Broadcasts::kChosen, /*collectives=*/true, model};
   }
   /// What ChooseAll says of one buffer to each, while all devices send.
   using Paths = std::vector<std::pair<std::string_view, double>>;
@@ -88,7 +88,8 @@ TEST(AutoMayTake, IsWhatSelectPathsGoesBy) {
   for (const TransportInfo& info : Transports()) {
     if (!info.host) continue;  // the fastest by far, beside one that always serves
     const CostModel model = Alike({{"staged", Cost{1e3, 1}}, {std::string(info.name), Cost{1, 1e-3}}}, 1);
-    const std::vector<std::string_view> taken = SelectPaths({}, DeviceKind::kHost, model, Square(1 << 16), /*meets=*/true);
+    const std::vector<std::string_view> taken =
+        SelectPaths({}, DeviceKind::kHost, model, Square(1 << 16), /*collectives=*/true);
     const bool takes = std::find(taken.begin(), taken.end(), info.name) != taken.end();
     EXPECT_EQ(AutoMayTake(info.name, DeviceKind::kHost), takes) << info.name;
   }
@@ -169,13 +170,13 @@ TEST_F(SelectorTest, BuffersThatGoAnotherWayAreNoLoad) {
   EXPECT_EQ(paths(2, {0, 1, 3}), (Paths{{"uva", 100}, {"uva", 100}, {"uva", 100}})) << "nobody is linked with 2";
   EXPECT_EQ(paths(1, {0}), (Paths{{"p2p-direct", 5.25}}));
   EXPECT_EQ(paths(1, {}), Paths());
-  EXPECT_EQ(selector.BuffersBeside(1, std::vector<std::uint8_t>{0, 1, 2, 1}), 3u);
-  EXPECT_EQ(selector.BuffersBeside(0, std::vector<std::uint8_t>{0, 1, 2, 1}), 1u);
+  EXPECT_EQ(selector.ContendingBuffers(1, std::vector<std::uint8_t>{0, 1, 2, 1}), 3u);
+  EXPECT_EQ(selector.ContendingBuffers(0, std::vector<std::uint8_t>{0, 1, 2, 1}), 1u);
 
   model.set_links_apart(false);  // as over PCIe, which leads to host memory, too
   const TransportSelector one_way = Between({"p2p-direct", "staged", "uva"}, model);
   EXPECT_EQ(PathsOf(one_way, 0, {1, 2, 3}, Block(1000)), (Paths{{"p2p-direct", 11.25}, {"uva", 100}, {"uva", 100}}));
-  EXPECT_EQ(one_way.BuffersBeside(0, std::vector<std::uint8_t>{0, 1, 2, 1}), 4u);
+  EXPECT_EQ(one_way.ContendingBuffers(0, std::vector<std::uint8_t>{0, 1, 2, 1}), 4u);
 }
 
 TEST_F(SelectorTest, WhatMovesTogetherDoesNotEndUpSlower) {
@@ -212,9 +213,10 @@ TEST(TransportSelector, NcclGoesThroughHostMemoryWhereSomePairHasNoLink) {
   const auto beside_staged = [](const Topology& topology) {
     std::vector<std::unique_ptr<Transport>> paths;
     for (const std::string_view name : {"nccl", "staged", "p2p-copy"}) paths.push_back(std::make_unique<Named>(name));
-    const TransportSelector selector(std::move(paths), Broadcasts::kNever, /*meets=*/true, CostModel::Nominal(topology));
-    EXPECT_EQ(selector.BuffersBeside(2, std::vector<std::uint8_t>{2, 1}), 1u) << "links are apart";
-    return selector.BuffersBeside(0, std::vector<std::uint8_t>{0, 1}) == 2;
+    const TransportSelector selector(std::move(paths), Broadcasts::kNever, /*collectives=*/true,
+                                     CostModel::Nominal(topology));
+    EXPECT_EQ(selector.ContendingBuffers(2, std::vector<std::uint8_t>{2, 1}), 1u) << "links are apart";
+    return selector.ContendingBuffers(0, std::vector<std::uint8_t>{0, 1}) == 2;
   };
   EXPECT_FALSE(beside_staged(machines::NvSwitch(4)));
   EXPECT_TRUE(beside_staged(Masked(machines::NvSwitch(4), LinkMask::Parse("pairs {0,1}{2,3}", 4))));
@@ -224,8 +226,8 @@ TEST(TransportSelector, NcclGoesThroughHostMemoryWhereSomePairHasNoLink) {
 
 TEST(SelectPaths, WhatAModelNamesNeedNotBeInTheBuild) {
   const CostModel model = Alike({{"nccl", Cost{1, 1e-6}}, {"telepathy", Cost{1, 1e-6}}, {"staged", Cost{20, 1e-3}}}, 1);
-  for (const bool meets : {true, false}) {
-    const auto paths = SelectPaths(ParseCommSpec("auto"), DeviceKind::kCuda, model, Square(1 << 20), meets);
+  for (const bool collectives : {true, false}) {
+    const auto paths = SelectPaths(ParseCommSpec("auto"), DeviceKind::kCuda, model, Square(1 << 20), collectives);
     for (const std::string_view path : paths) EXPECT_NE(FindTransport(path), nullptr) << path;
   }
 }
@@ -233,8 +235,8 @@ TEST(SelectPaths, WhatAModelNamesNeedNotBeInTheBuild) {
 #if CHATTY_WITH_NCCL
 TEST(SelectPaths, WhereNobodyMeetsCollectivePathsAreTakenByNameAlone) {
   const CostModel model = Alike({{"nccl", Cost{1, 1e-6}}, {"staged", Cost{20, 1e-3}}}, 1);
-  const auto paths = [&](std::string_view comm, bool meets) {
-    return SelectPaths(ParseCommSpec(comm), DeviceKind::kCuda, model, Square(1 << 20), meets);
+  const auto paths = [&](std::string_view comm, bool collectives) {
+    return SelectPaths(ParseCommSpec(comm), DeviceKind::kCuda, model, Square(1 << 20), collectives);
   };
   EXPECT_EQ(paths("auto", true), (std::vector<std::string_view>{"nccl"}));
   EXPECT_EQ(paths("auto", false), (std::vector<std::string_view>{"staged"}));
@@ -310,7 +312,7 @@ TEST_F(SelectorTest, WhereLinksAreWholeStoresIntoPeersMemoryAreTakenAlone) {
   model.set_measured(true);
   if (AutoMayTake("p2p-direct", DeviceKind::kCuda)) {
     for (std::size_t bytes = 256; bytes <= std::size_t{1} << 30; bytes *= 4) {
-      EXPECT_EQ(SelectPaths({}, DeviceKind::kCuda, model, Square(bytes), /*meets=*/true),
+      EXPECT_EQ(SelectPaths({}, DeviceKind::kCuda, model, Square(bytes), /*collectives=*/true),
                 (std::vector<std::string_view>{"p2p-direct"}))
           << bytes;
     }
