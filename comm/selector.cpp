@@ -22,6 +22,13 @@ bool IsClearlyLess(const Choice& one, const Choice& other) {
   return one.us < (1 - std::max({one.error, other.error, kLeastError})) * other.us;
 }
 
+/// The prediction of path `p` of the model for a buffer, as the choice of `path`.
+Choice PredictedBy(const CostModel& model, std::size_t p, std::uint8_t path, PartId from, PartId to,
+                   const BufferShape& buffer, Load load) noexcept {
+  const Cost cost = model.CostUnder(p, from, to, buffer.encoding, load);
+  return {path, cost.Us(static_cast<double>(buffer.bytes), static_cast<double>(buffer.entries)), cost.error};
+}
+
 /// The paths that move no bytes between packing and unpacking, in the order in which they are preferred.
 constexpr std::array<std::string_view, 3> kZeroCopyPaths = {"host", "p2p-direct", "uva"};
 
@@ -58,13 +65,11 @@ std::vector<std::string_view> SelectPaths(const CommSpec& spec, DeviceKind kind,
         const std::size_t size = std::min(bytes, capacity);
         // Assumes a bitmap above a quarter of the capacity, and below it a sparse buffer with entries of 8 bytes.
         const bool swept = size > capacity / 4;
-        const Encoding encoding = swept ? Encoding::kBitmap : Encoding::kSparse;
+        const BufferShape buffer{swept ? Encoding::kBitmap : Encoding::kSparse, size, (swept ? capacity : size) / 8};
         std::vector<Choice>& one = cases.emplace_back();
         for (std::size_t p = 0; p < infos.size(); ++p) {
-          Choice& choice = one.emplace_back(Choice{static_cast<std::uint8_t>(p), kInfinite});
-          if (infos[p] == nullptr) continue;
-          choice.us = model.PredictUs(p, from, to, encoding, size, (swept ? capacity : size) / 8, all);
-          choice.error = model.Error(p, from, to, encoding, all);
+          const auto path = static_cast<std::uint8_t>(p);
+          one.push_back(infos[p] == nullptr ? Choice{path, kInfinite} : PredictedBy(model, p, path, from, to, buffer, all));
         }
         if (size == capacity) break;
       }
@@ -137,8 +142,8 @@ bool BroadcastsMayPay(std::span<const std::string_view> paths, const CostModel& 
     for (const std::string_view path : paths) {
       const std::size_t p = model.Find(path);
       if (p == CostModel::kNoPath) continue;
-      const double us = model.PredictUs(p, from, to, Encoding::kBitmap, bytes, bytes / 8, all);
-      if (us < least.us) least = {0, us, model.Error(p, from, to, Encoding::kBitmap, all)};
+      const Choice one = PredictedBy(model, p, 0, from, to, {Encoding::kBitmap, bytes, bytes / 8}, all);
+      if (one.us < least.us) least = one;
     }
     return least;
   };
@@ -171,17 +176,11 @@ TransportSelector::TransportSelector(std::vector<std::unique_ptr<Transport>> pat
 
 TransportSelector::Choice TransportSelector::Predict(std::size_t path, PartId from, PartId to, const BufferShape& buffer,
                                                      Load load) const noexcept {
-  Choice choice{static_cast<std::uint8_t>(path), kInfinite};
-  if (in_model_[path] == CostModel::kNoPath) return choice;
-  choice.us = model_.PredictUs(in_model_[path], from, to, buffer.encoding, buffer.bytes, buffer.entries, load) +
-              (buffer.payload ? 0 : model_.engine_us());
-  choice.error = model_.Error(in_model_[path], from, to, buffer.encoding, load);
+  const auto index = static_cast<std::uint8_t>(path);
+  if (in_model_[path] == CostModel::kNoPath) return {index, kInfinite};
+  Choice choice = PredictedBy(model_, in_model_[path], index, from, to, buffer, load);
+  if (!buffer.payload) choice.us += model_.engine_us();
   return choice;
-}
-
-double TransportSelector::PredictUs(std::size_t path, PartId from, PartId to, const BufferShape& buffer,
-                                    Load load) const noexcept {
-  return Predict(path, from, to, buffer, load).us;
 }
 
 std::size_t TransportSelector::DefaultPath(PartId from, PartId to) const noexcept {

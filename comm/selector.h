@@ -95,8 +95,8 @@ class TransportSelector {
   /// Whether a broadcast is faster than the slowest of the buffers of pairs by more than the error of the predictions.
   static bool BroadcastPays(const Choice& broadcast, const Choice& slowest) noexcept;
 
-  /// The model's prediction for a path of this run; infinite where the model has none. `to` equal to `from`: a broadcast.
-  double PredictUs(std::size_t path, PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept;
+  /// The choice of a path of this run, whether it is good or not. `to` equal to `from`: a broadcast.
+  Choice Predict(std::size_t path, PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept;
 
   /// As Transport::BeginCollective, for all paths: `incoming[from]` or `broadcast[from]` bytes travel on `path[from]`.
   void BeginCollective(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
@@ -106,8 +106,6 @@ class TransportSelector {
   bool reusable() const noexcept;  ///< all paths are
 
  private:
-  /// The choice of a path, whether it is good or not.
-  Choice Predict(std::size_t path, PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept;
   /// As Choose, under the load load_of(p) for path p.
   template <class LoadOf>
   Choice ChooseUnder(PartId from, PartId to, const BufferShape& buffer, const LoadOf& load_of) const noexcept;

@@ -141,7 +141,7 @@ TEST_F(SelectorTest, TheErrorIsThatOfTheLoad) {
   const TransportSelector selector = Between({"p2p-direct", "staged"}, model);
   EXPECT_EQ(selector.path_name(selector.Choose(0, 1, Block(1000), {}).path), "staged");
   EXPECT_EQ(selector.path_name(selector.Choose(0, 1, Block(1000), {3, kDevices}).path), "p2p-direct");
-  EXPECT_DOUBLE_EQ(model.Error(1, 0, 1, Encoding::kDense, {3, 1}), 0.3 * 2 / 11) << "3 of 12 buffers";
+  EXPECT_DOUBLE_EQ(model.CostUnder(1, 0, 1, Encoding::kDense, {3, 1}).error, 0.3 * 2 / 11) << "3 of 12 buffers";
   const TransportSelector::Choice broadcast{0, 80, 0.1}, unsure{0, 80, 0.3}, pairs{0, 100, 0.15};
   EXPECT_TRUE(TransportSelector::BroadcastPays(broadcast, pairs));
   EXPECT_FALSE(TransportSelector::BroadcastPays(unsure, pairs));
@@ -152,7 +152,6 @@ TEST_F(SelectorTest, BuffersThatGoAnotherWayAreNoLoad) {
   // A link joins 0 and 1 alone. Through host memory copies are faster than kernels' loads for two buffers at once, not for
   // three.
   CostModel model({"p2p-direct", "staged", "uva"}, kDevices);
-  model.set_links_apart(true);
   for (PartId from = 0; from < kDevices; ++from) {
     for (PartId to = 0; to < kDevices; ++to) {
       for (const MeasuredLoad load : kAllLoads) {
@@ -163,6 +162,12 @@ TEST_F(SelectorTest, BuffersThatGoAnotherWayAreNoLoad) {
       }
     }
   }
+  // As over PCIe, which leads to host memory, too.
+  const TransportSelector one_way = Between({"p2p-direct", "staged", "uva"}, model);
+  EXPECT_EQ(PathsOf(one_way, 0, {1, 2, 3}, Block(1000)), (Paths{{"p2p-direct", 11.25}, {"uva", 100}, {"uva", 100}}));
+  EXPECT_EQ(one_way.ContendingBuffers(0, std::vector<std::uint8_t>{0, 1, 2, 1}), 4u);
+
+  model.SetMachine(machines::NvSwitch(kDevices));  // links apart
   const TransportSelector selector = Between({"p2p-direct", "staged", "uva"}, model);
   const auto paths = [&](PartId from, const std::vector<PartId>& to) { return PathsOf(selector, from, to, Block(1000)); };
   EXPECT_EQ(selector.path_name(selector.Choose(0, 2, Block(1000), {3, kDevices}).path), "uva") << "beside two more";
@@ -172,17 +177,12 @@ TEST_F(SelectorTest, BuffersThatGoAnotherWayAreNoLoad) {
   EXPECT_EQ(paths(1, {}), Paths());
   EXPECT_EQ(selector.ContendingBuffers(1, std::vector<std::uint8_t>{0, 1, 2, 1}), 3u);
   EXPECT_EQ(selector.ContendingBuffers(0, std::vector<std::uint8_t>{0, 1, 2, 1}), 1u);
-
-  model.set_links_apart(false);  // as over PCIe, which leads to host memory, too
-  const TransportSelector one_way = Between({"p2p-direct", "staged", "uva"}, model);
-  EXPECT_EQ(PathsOf(one_way, 0, {1, 2, 3}, Block(1000)), (Paths{{"p2p-direct", 11.25}, {"uva", 100}, {"uva", 100}}));
-  EXPECT_EQ(one_way.ContendingBuffers(0, std::vector<std::uint8_t>{0, 1, 2, 1}), 4u);
 }
 
 TEST_F(SelectorTest, WhatMovesTogetherDoesNotEndUpSlower) {
   // One buffer over links is fast, three are slow: each of two that leave host memory would be right if the other stayed.
   CostModel model({"p2p-direct", "staged"}, kDevices);
-  model.set_links_apart(true);
+  model.SetMachine(machines::NvSwitch(kDevices));  // links apart
   for (PartId to = 1; to < kDevices; ++to) {
     for (const MeasuredLoad load : kAllLoads) {
       Set(model, 0, 0, to, load, Cost{load == MeasuredLoad::kAllToAll ? 90.0 : 3, 0});
@@ -201,9 +201,6 @@ class Named final : public Transport {
   std::byte* Outbox(PartId, PartId, std::uint64_t) override { return nullptr; }
   void Post(PartId, PartId, std::size_t, std::uint64_t) override {}
   const std::byte* Receive(PartId, PartId, std::size_t, std::uint64_t) override { return nullptr; }
-  std::byte* BroadcastOutbox(PartId, std::uint64_t) override { return nullptr; }
-  void Broadcast(PartId, std::size_t, std::uint64_t) override {}
-  const std::byte* ReceiveBroadcast(PartId, PartId, std::size_t, std::uint64_t) override { return nullptr; }
 
  private:
   std::string_view name_;
@@ -285,7 +282,7 @@ TEST_F(SelectorTest, EnginesTakeLongerThanACalibration) {
     model.set_measured(measured);
     const TransportSelector selector = Between({"p2p-direct"}, model);
     const auto predict = [&](bool payload) {
-      return selector.PredictUs(0, 0, 1, {Encoding::kSparse, 1000, 10, payload}, {});
+      return selector.Predict(0, 0, 1, {Encoding::kSparse, 1000, 10, payload}, {}).us;
     };
     EXPECT_DOUBLE_EQ(predict(true), 12) << "operators hand over blocks as a calibration does";
     EXPECT_EQ(predict(false) > 12, measured);
@@ -328,7 +325,7 @@ TEST_F(SelectorTest, WhereLinksAreWholeStoresIntoPeersMemoryAreTakenAlone) {
       const TransportSelector::Choice choice = selector.Choose(0, 1, buffer, {kDevices - 1, kDevices});
       EXPECT_EQ(selector.path_name(choice.path), "p2p-direct") << bytes << EncodingName(encoding);
       for (std::size_t path = 0; path < selector.size(); ++path) {
-        EXPECT_LE(0.85 * choice.us, selector.PredictUs(path, 0, 1, buffer, {kDevices - 1, kDevices})) << bytes;
+        EXPECT_LE(0.85 * choice.us, selector.Predict(path, 0, 1, buffer, {kDevices - 1, kDevices}).us) << bytes;
       }
     }
     const std::vector<std::string_view> taken = SelectPaths({}, DeviceKind::kCuda, nominal, Square(bytes), true);
