@@ -84,6 +84,12 @@ Calibration Example() {
   return calibration;
 }
 
+std::string WithChecksum(const std::string& text) {
+  std::uint64_t sum = Hash(text.size());
+  for (const char c : text) sum = Hash(sum ^ static_cast<unsigned char>(c));
+  return text + fmt::format("checksum {:016x}\n", sum);
+}
+
 TEST_F(CacheTest, WhatIsKeptComesBack) {
   const std::string fingerprint = MachineFingerprint(machines::NvSwitch(4));
   LoadedCalibration loaded = LoadCalibration(fingerprint);
@@ -103,11 +109,8 @@ TEST_F(CacheTest, WhatIsKeptComesBack) {
 
 TEST_F(CacheTest, SeedsOfTheFuzzerAreOfThisVersion) {
   for (const char* seed : {"cost", "broadcast", "probe"}) {
-    std::string text = Read(std::string(CHATTY_SOURCE_DIR "/tests/fuzz/corpus/costs/") + seed).substr(1);
-    std::uint64_t sum = Hash(text.size());
-    for (const char c : text) sum = Hash(sum ^ static_cast<unsigned char>(c));
-    text += fmt::format("checksum {:016x}\n", sum);
-    const Calibration calibration = ParseCalibration(text, "a machine\n");
+    const std::string text = Read(std::string(CHATTY_SOURCE_DIR "/tests/fuzz/corpus/costs/") + seed).substr(1);
+    const Calibration calibration = ParseCalibration(WithChecksum(text), "a machine\n");
     const CostModel& model = calibration.model;
     EXPECT_EQ(model.cost(0, 0, 1, Encoding::kSparse).exists(), seed == std::string_view("cost"));
     EXPECT_EQ(model.cost(0, 1, 1, Encoding::kDense, MeasuredLoad::kAllToAll).exists(),
@@ -146,10 +149,7 @@ std::string WithFigure(std::string text, std::string_view line, std::size_t word
   std::size_t at = text.find(fmt::format("\n{} ", line)) + 1;
   for (; word > 0; --word) at = text.find(' ', at) + 1;
   text.replace(at, text.find_first_of(" \n", at) - at, figure);
-  text.erase(text.rfind("checksum "));
-  std::uint64_t sum = Hash(text.size());
-  for (const char c : text) sum = Hash(sum ^ static_cast<unsigned char>(c));
-  return text + fmt::format("checksum {:016x}\n", sum);
+  return WithChecksum(text.substr(0, text.rfind("checksum ")));
 }
 
 TEST_F(CacheTest, FiguresThatNoMachineHasAreRefused) {
