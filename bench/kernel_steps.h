@@ -109,7 +109,7 @@ class Steps {
     job.buckets = buckets;
     job.chooser = DirectionChooser({true, true, first_suffices_, false, buckets.on(), Direction::kAuto});
     job.active_vertices = active_vertices_;
-    job.ahead = {active_edges_, wanting_edges_};
+    job.ahead = {active_edges_, candidate_edges_};
     if (steps_->fused() == nullptr || !steps_->fused()->Run(job, {}))
       throw InternalError("host devices no longer run this kernel's program by themselves");
     edges_ += job.edges_touched;
@@ -127,7 +127,7 @@ class Steps {
     const Control& control = steps_->Read({}, /*clear=*/true);
     active_vertices_ = control.active_vertices;
     active_edges_ = control.active_edges;
-    wanting_edges_ = control.candidate_edges;
+    candidate_edges_ = control.candidate_edges;
     next_count_ = control.next_count;
     edges_ += control.edges_touched;
   }
@@ -143,7 +143,7 @@ class Steps {
   std::size_t owned_ = 0, next_count_ = 0;
   RoundState round_;
   std::uint64_t active_vertices_ = 0, active_edges_ = 0, edges_ = 0;
-  std::int64_t wanting_edges_ = 0;  // right before the first round
+  std::int64_t candidate_edges_ = 0;  // right before the first round
   bool first_suffices_ = false;
 };
 

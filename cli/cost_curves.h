@@ -43,7 +43,7 @@ struct CostCurves {
   std::string first = "none";       ///< the fastest path of the least size
 };
 
-/// The lines of all paths that join a pair, and where they cross. `pair`: what it is called.
+/// The lines of all paths that join a pair, and where they cross, exactly. `pair`: what it is called.
 CostCurves CurvesOf(const CostModel& model, std::string_view pair, std::size_t from, std::size_t to,
                     const CurveKind& kind = {});
 

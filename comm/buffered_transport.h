@@ -45,6 +45,7 @@ class BufferedTransport : public Transport {
   BufferedTransport& operator=(const BufferedTransport&) = delete;
   std::string_view name() const override { return name_; }
   std::uint32_t slots() const override { return buffers_.slots(); }
+  bool has_broadcasts() const override { return true; }
 
  protected:
   /// Makes the buffers in the memory of devices. Throws OutOfMemoryError.

@@ -33,6 +33,7 @@ class CheckedTransport final : public Transport {
 
   std::string_view name() const override { return inner_->name(); }
   std::uint32_t slots() const override { return inner_->slots(); }
+  bool has_broadcasts() const override { return inner_->has_broadcasts(); }
   std::byte* Outbox(PartId from, PartId to, std::uint64_t epoch) override;
   void Post(PartId from, PartId to, std::size_t bytes, std::uint64_t epoch) override;
   void BeginCollective(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,

@@ -29,27 +29,19 @@ const Cost& CostModel::KnownCost(std::size_t path, std::size_t from, std::size_t
   return known.exists() ? known : cost(path, from, to, encoding);
 }
 
-double CostModel::Busy(std::size_t from, std::size_t to, Load load) const noexcept {
+Cost CostModel::CostUnder(std::size_t path, std::size_t from, std::size_t to, Encoding encoding, Load load) const noexcept {
+  const Cost& alone = KnownCost(path, from, to, encoding);
   const bool broadcast = from == to;
   const std::size_t most = devices_ * (broadcast ? 1 : devices_ - 1);
   const std::size_t senders = std::clamp<std::size_t>(load.senders, 1, devices_);
-  const std::size_t busy = senders * (broadcast ? 1 : std::clamp<std::size_t>(load.buffers, 1, devices_ - 1));
-  return busy <= 1 ? 0 : static_cast<double>(busy - 1) / static_cast<double>(most - 1);
-}
-
-double CostModel::PredictUs(std::size_t path, std::size_t from, std::size_t to, Encoding encoding, std::size_t bytes,
-                            std::size_t entries, Load load) const noexcept {
-  const auto b = static_cast<double>(bytes), e = static_cast<double>(entries);
-  const double alone = KnownCost(path, from, to, encoding).Us(b, e);
-  const double busy = Busy(from, to, load);
-  if (busy == 0 || !(alone < std::numeric_limits<double>::infinity())) return alone;
-  return (1 - busy) * alone + busy * KnownCost(path, from, to, encoding, MeasuredLoad::kAllToAll).Us(b, e);
-}
-
-double CostModel::Error(std::size_t path, std::size_t from, std::size_t to, Encoding encoding, Load load) const noexcept {
-  const double busy = Busy(from, to, load);
-  return (1 - busy) * KnownCost(path, from, to, encoding).error +
-         busy * KnownCost(path, from, to, encoding, MeasuredLoad::kAllToAll).error;
+  const std::size_t buffers = senders * (broadcast ? 1 : std::clamp<std::size_t>(load.buffers, 1, devices_ - 1));
+  if (buffers <= 1 || !alone.exists()) return alone;
+  // The share of all buffers that the machine can have under way at once, less the one alone.
+  const double busy = static_cast<double>(buffers - 1) / static_cast<double>(most - 1);
+  const Cost& all = KnownCost(path, from, to, encoding, MeasuredLoad::kAllToAll);
+  const auto between = [busy](double a, double b) { return (1 - busy) * a + busy * b; };
+  return {between(alone.alpha_us, all.alpha_us), between(alone.beta_us_per_byte, all.beta_us_per_byte),
+          between(alone.gamma_us_per_entry, all.gamma_us_per_entry), between(alone.error, all.error)};
 }
 
 std::size_t CostModel::Best(std::size_t from, std::size_t to, Encoding encoding, std::size_t bytes, std::size_t entries,
@@ -64,40 +56,6 @@ std::size_t CostModel::Best(std::size_t from, std::size_t to, Encoding encoding,
     }
   }
   return best;
-}
-
-std::vector<Crossover> CostModel::Crossovers(std::size_t from, std::size_t to, Encoding encoding, MeasuredLoad load,
-                                             double bytes_per_entry, double most) const {
-  if (from >= devices_ || to >= devices_ || from == to) {
-    Throw<UsageError>("there is no pair of devices {} and {}; the {} are counted from 0", from, to, devices_);
-  }
-  // The lower envelope of lines, from left to right: the next path is the flatter one whose line is met first.
-  const double per_byte = bytes_per_entry > 0 ? 1 / bytes_per_entry : 0;
-  const auto of = [&](std::size_t path) -> const Cost& { return KnownCost(path, from, to, encoding, load); };
-  const auto slope = [&](std::size_t path) { return of(path).beta_us_per_byte + of(path).gamma_us_per_entry * per_byte; };
-  std::vector<Crossover> crossovers;
-  std::size_t now = kNoPath;
-  for (std::size_t path = 0; path < paths_.size(); ++path) {
-    if (!of(path).exists()) continue;
-    if (now == kNoPath || of(path).Us(1, per_byte) < of(now).Us(1, per_byte)) now = path;
-  }
-  for (double at = 1; now != kNoPath;) {
-    std::size_t next = kNoPath;
-    double meet = most;
-    for (std::size_t path = 0; path < paths_.size(); ++path) {
-      if (!of(path).exists() || slope(path) >= slope(now)) continue;
-      const double there = std::max(at, (of(path).alpha_us - of(now).alpha_us) / (slope(now) - slope(path)));
-      if (there < meet || (there == meet && next != kNoPath && slope(path) < slope(next))) {
-        meet = there;
-        next = path;
-      }
-    }
-    if (next == kNoPath) break;
-    crossovers.push_back({meet, now, next});
-    at = meet;
-    now = next;
-  }
-  return crossovers;
 }
 
 // --------------------------------------------------------------------- fits ----

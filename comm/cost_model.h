@@ -55,14 +55,6 @@ inline constexpr MeasuredLoad kAllLoads[] = {MeasuredLoad::kAlone, MeasuredLoad:
 /// "alone" or "all-to-all".
 std::string_view LoadName(MeasuredLoad load);
 
-/// A size at which another path becomes the fastest.
-struct Crossover {
-  double bytes = 0;                                   ///< from here on
-  std::size_t before = 0;                             ///< the fastest path below, by index
-  std::size_t after = 0;                              ///< the fastest path from here on
-  bool operator==(const Crossover&) const = default;  ///< all members
-};
-
 /// The costs of all paths of a run's devices. A path has an index while a run lasts: `Find` turns names into indices. The
 /// pair of a device and itself stands for its broadcasts to all others. Predictions read flat tables alone: no text, no
 /// allocation, some tens of nanoseconds.
@@ -87,7 +79,6 @@ class CostModel {
   /// Whether links between devices are apart from their ways to host memory: NVLinks are, PCIe is not. If apart, traffic
   /// over one does not wait for traffic over the other (LinksApart).
   bool links_apart() const noexcept { return links_apart_; }
-  void set_links_apart(bool apart) noexcept { links_apart_ = apart; }  ///< as links_apart()
   /// Whether all pairs reach each other's memory. If not, NCCL goes through host memory: it takes no list of pairs
   /// (AllReach).
   bool all_reach() const noexcept { return all_reach_; }
@@ -113,29 +104,23 @@ class CostModel {
   const Cost& KnownCost(std::size_t path, std::size_t from, std::size_t to, Encoding encoding,
                         MeasuredLoad load = MeasuredLoad::kAlone) const noexcept;
 
+  /// The line for a load, and its error: between those of the measured loads, by the share of all buffers that are under
+  /// way. Indices are not checked; a load beyond the devices' largest counts as the largest.
+  Cost CostUnder(std::size_t path, std::size_t from, std::size_t to, Encoding encoding, Load load) const noexcept;
   /// Microseconds until `bytes` bytes have gone from `from` to `to` and are unpacked. They hold `entries` entries of a
   /// sparse buffer, or places of a bitmap. `to` equal to `from`: until all others have a broadcast. Infinite where the path
-  /// does not join the pair. Indices are not checked; a load beyond the devices' largest counts as the largest.
+  /// does not join the pair.
   double PredictUs(std::size_t path, std::size_t from, std::size_t to, Encoding encoding, std::size_t bytes,
-                   std::size_t entries, Load load = {}) const noexcept;
-  /// The relative error of PredictUs: that of the lines that it is between, in the same shares. 0 for nominal costs.
-  double Error(std::size_t path, std::size_t from, std::size_t to, Encoding encoding, Load load = {}) const noexcept;
+                   std::size_t entries, Load load = {}) const noexcept {
+    return CostUnder(path, from, to, encoding, load).Us(static_cast<double>(bytes), static_cast<double>(entries));
+  }
   /// The path of least PredictUs, the first among equals; kNoPath where none joins the pair.
   std::size_t Best(std::size_t from, std::size_t to, Encoding encoding, std::size_t bytes, std::size_t entries,
                    Load load = {}) const noexcept;
 
-  /// The sizes, from 1 byte to `most` bytes, at which the fastest path of a pair changes under a load, for buffers with an
-  /// entry in each `bytes_per_entry` bytes; 0: without entries. Exact for the lines. Throws UsageError for a device out of
-  /// range.
-  std::vector<Crossover> Crossovers(std::size_t from, std::size_t to, Encoding encoding,
-                                    MeasuredLoad load = MeasuredLoad::kAlone, double bytes_per_entry = 0,
-                                    double most = 1e12) const;
-
   bool operator==(const CostModel&) const = default;  ///< all members
 
  private:
-  /// The share of all buffers that the machine can have under way at once, less the one alone.
-  double Busy(std::size_t from, std::size_t to, Load load) const noexcept;
   std::size_t Index(std::size_t path, std::size_t from, std::size_t to, Encoding encoding,
                     MeasuredLoad load) const noexcept {
     return (((path * devices_ + from) * devices_ + to) * kEncodings + static_cast<std::size_t>(encoding)) * kMeasuredLoads +

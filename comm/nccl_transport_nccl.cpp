@@ -24,14 +24,14 @@ class NcclTransport final : public BufferedTransport {
   NcclTransport(std::span<Device* const> devices, const ChannelPlan& plan, const TransportOptions& options)
       : BufferedTransport("nccl", devices, plan.buffers),
         plan_(plan),
-        meets_(options.collectives),
+        collectives_(options.collectives),
         patience_{options.timeout, &aborted_},
         nodes_(plan.parts),
         pairs_(plan.pairs.size()),
         broadcasts_(plan.broadcasts.size()) {
     const LinkSetting setting(TakesAway(options.links, plan_.parts));
     try {
-      if (meets_) {
+      if (collectives_) {
         ConnectAll();
       } else {
         for (PartId from = 0; from < plan_.parts; ++from) {
@@ -74,7 +74,7 @@ class NcclTransport final : public BufferedTransport {
   NcclTransport& operator=(const NcclTransport&) = delete;
 
   std::byte* Outbox(PartId from, PartId to, std::uint64_t epoch) override {
-    if (meets_) {
+    if (collectives_) {
       Free(nodes_[from], from, epoch);
     } else {
       Free(pairs_[Index(from, to)], from, epoch);
@@ -86,7 +86,7 @@ class NcclTransport final : public BufferedTransport {
     if (bytes == 0) return;
     const Channel& channel = plan_.pairs[Index(from, to)];
     CheckFits(bytes, channel.outbox, from, to);
-    if (!meets_) return Send(pairs_[Index(from, to)], channel, from, to, bytes, epoch);
+    if (!collectives_) return Send(pairs_[Index(from, to)], channel, from, to, bytes, epoch);
     Node& node = nodes_[from];
     WithContext(from, to, bytes, [&] { node.packed->Record(main(from)); });
     node.sends[to] = bytes;
@@ -95,7 +95,7 @@ class NcclTransport final : public BufferedTransport {
 
   void BeginCollective(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
                        std::uint64_t epoch) override {
-    CHATTY_CHECK(meets_, "transport nccl was made for devices that do not meet");
+    CHATTY_CHECK(collectives_, "transport nccl was made without collectives");
     Node& node = nodes_[at];
     const std::vector<std::size_t> sends = std::exchange(node.sends, std::vector<std::size_t>(plan_.parts, 0));
     const std::size_t tells = std::exchange(node.tells, 0);
@@ -157,7 +157,7 @@ class NcclTransport final : public BufferedTransport {
   }
 
   std::byte* BroadcastOutbox(PartId from, std::uint64_t epoch) override {
-    if (meets_) {
+    if (collectives_) {
       Free(nodes_[from], from, epoch);
     } else {
       for (PartId to = 0; to < plan_.parts; ++to) Free(broadcasts_[Index(from, to)], from, epoch);
@@ -168,7 +168,7 @@ class NcclTransport final : public BufferedTransport {
   void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch) override {
     if (bytes == 0) return;
     CheckFits(bytes, BroadcastOutbox(from), from, kAllParts);
-    if (!meets_) {
+    if (!collectives_) {
       for (PartId i = 1; i < plan_.parts; ++i) {
         const auto to = static_cast<PartId>((from + i) % plan_.parts);
         Send(broadcasts_[Index(from, to)], plan_.broadcasts[Index(from, to)], from, to, bytes, epoch);
@@ -317,7 +317,7 @@ class NcclTransport final : public BufferedTransport {
     std::byte* const inbox = buffers().At(channel.inbox, epoch);
     if (bytes == 0) return inbox;
     CheckFits(bytes, channel.inbox, from, at);
-    if (meets_) {
+    if (collectives_) {
       WithContext(from, at, bytes, [&] { nodes_[at].slots[Slot(epoch)].done->MakeWait(main(at)); });
       return inbox;
     }
@@ -367,7 +367,7 @@ class NcclTransport final : public BufferedTransport {
   }
 
   ChannelPlan plan_;
-  bool meets_;
+  bool collectives_;
   std::atomic<bool> aborted_{false}, failed_{false};
   Patience patience_;
   std::vector<Node> nodes_;

@@ -22,6 +22,13 @@ bool IsClearlyLess(const Choice& one, const Choice& other) {
   return one.us < (1 - std::max({one.error, other.error, kLeastError})) * other.us;
 }
 
+/// The prediction of path `p` of the model for a buffer, as the choice of `path`.
+Choice PredictedBy(const CostModel& model, std::size_t p, std::uint8_t path, PartId from, PartId to,
+                   const BufferShape& buffer, Load load) noexcept {
+  const Cost cost = model.CostUnder(p, from, to, buffer.encoding, load);
+  return {path, cost.Us(static_cast<double>(buffer.bytes), static_cast<double>(buffer.entries)), cost.error};
+}
+
 /// The paths that move no bytes between packing and unpacking, in the order in which they are preferred.
 constexpr std::array<std::string_view, 3> kZeroCopyPaths = {"host", "p2p-direct", "uva"};
 
@@ -34,7 +41,7 @@ bool GoesThroughHost(std::string_view path, const CostModel& model) {
 }  // namespace
 
 std::vector<std::string_view> SelectPaths(const CommSpec& spec, DeviceKind kind, const CostModel& model,
-                                          const PairBytesTable& capacities, bool meets) {
+                                          const PairBytesTable& capacities, bool collectives) {
   const std::string_view named = spec.TransportFor(kind);
   if (named != "auto") {
     const TransportInfo* const info = FindTransport(named);
@@ -45,7 +52,7 @@ std::vector<std::string_view> SelectPaths(const CommSpec& spec, DeviceKind kind,
   for (const std::string& path : model.paths()) {
     const TransportInfo* const info = FindTransport(path);
     const bool may = info != nullptr && AutoMayTake(path, kind);  // a model may name a path that this build lacks
-    infos.push_back(may && (meets || !info->collective) ? info : nullptr);
+    infos.push_back(may && (collectives || !info->collective) ? info : nullptr);
   }
   // Every path for some sizes of every pair that exchanges data.
   std::vector<std::vector<Choice>> cases;
@@ -58,13 +65,11 @@ std::vector<std::string_view> SelectPaths(const CommSpec& spec, DeviceKind kind,
         const std::size_t size = std::min(bytes, capacity);
         // Assumes a bitmap above a quarter of the capacity, and below it a sparse buffer with entries of 8 bytes.
         const bool swept = size > capacity / 4;
-        const Encoding encoding = swept ? Encoding::kBitmap : Encoding::kSparse;
+        const BufferShape buffer{swept ? Encoding::kBitmap : Encoding::kSparse, size, (swept ? capacity : size) / 8};
         std::vector<Choice>& one = cases.emplace_back();
         for (std::size_t p = 0; p < infos.size(); ++p) {
-          Choice& choice = one.emplace_back(Choice{static_cast<std::uint8_t>(p), kInfinite});
-          if (infos[p] == nullptr) continue;
-          choice.us = model.PredictUs(p, from, to, encoding, size, (swept ? capacity : size) / 8, all);
-          choice.error = model.Error(p, from, to, encoding, all);
+          const auto path = static_cast<std::uint8_t>(p);
+          one.push_back(infos[p] == nullptr ? Choice{path, kInfinite} : PredictedBy(model, p, path, from, to, buffer, all));
         }
         if (size == capacity) break;
       }
@@ -137,8 +142,8 @@ bool BroadcastsMayPay(std::span<const std::string_view> paths, const CostModel& 
     for (const std::string_view path : paths) {
       const std::size_t p = model.Find(path);
       if (p == CostModel::kNoPath) continue;
-      const double us = model.PredictUs(p, from, to, Encoding::kBitmap, bytes, bytes / 8, all);
-      if (us < least.us) least = {0, us, model.Error(p, from, to, Encoding::kBitmap, all)};
+      const Choice one = PredictedBy(model, p, 0, from, to, {Encoding::kBitmap, bytes, bytes / 8}, all);
+      if (one.us < least.us) least = one;
     }
     return least;
   };
@@ -155,33 +160,27 @@ bool BroadcastsMayPay(std::span<const std::string_view> paths, const CostModel& 
   return false;
 }
 
-TransportSelector::TransportSelector(std::vector<std::unique_ptr<Transport>> paths, Broadcasts broadcasts, bool meets,
+TransportSelector::TransportSelector(std::vector<std::unique_ptr<Transport>> paths, Broadcasts broadcasts, bool collectives,
                                      const CostModel& model)
     : paths_(std::move(paths)), model_(model), broadcasts_(broadcasts) {
   std::vector<std::string_view> names;
   for (const auto& path : paths_) {
     names.push_back(path->name());
     in_model_.push_back(model_.Find(path->name()));
-    through_host_.push_back(!model_.links_apart() || GoesThroughHost(path->name(), model_));
+    shares_host_links_.push_back(!model_.links_apart() || GoesThroughHost(path->name(), model_));
     const TransportInfo* const info = FindTransport(path->name());
-    collective_ = collective_ || (meets && (info == nullptr || info->collective));
+    collective_ = collective_ || (collectives && (info == nullptr || info->collective));
   }
   name_ = fmt::format("{}", fmt::join(names, "+"));
 }
 
 TransportSelector::Choice TransportSelector::Predict(std::size_t path, PartId from, PartId to, const BufferShape& buffer,
                                                      Load load) const noexcept {
-  Choice choice{static_cast<std::uint8_t>(path), kInfinite};
-  if (in_model_[path] == CostModel::kNoPath) return choice;
-  choice.us = model_.PredictUs(in_model_[path], from, to, buffer.encoding, buffer.bytes, buffer.entries, load) +
-              (buffer.payload ? 0 : model_.engine_us());
-  choice.error = model_.Error(in_model_[path], from, to, buffer.encoding, load);
+  const auto index = static_cast<std::uint8_t>(path);
+  if (in_model_[path] == CostModel::kNoPath) return {index, kInfinite};
+  Choice choice = PredictedBy(model_, in_model_[path], index, from, to, buffer, load);
+  if (!buffer.payload) choice.us += model_.engine_us();
   return choice;
-}
-
-double TransportSelector::PredictUs(std::size_t path, PartId from, PartId to, const BufferShape& buffer,
-                                    Load load) const noexcept {
-  return Predict(path, from, to, buffer, load).us;
 }
 
 std::size_t TransportSelector::DefaultPath(PartId from, PartId to) const noexcept {
@@ -215,9 +214,10 @@ bool TransportSelector::BroadcastPays(const Choice& broadcast, const Choice& slo
   return IsClearlyLess(broadcast, slowest);
 }
 
-std::uint32_t TransportSelector::BuffersBeside(std::size_t path, std::span<const std::uint8_t> paths) const noexcept {
-  return static_cast<std::uint32_t>(std::count_if(
-      paths.begin(), paths.end(), [&](std::uint8_t other) { return through_host_[other] == through_host_[path]; }));
+std::uint32_t TransportSelector::ContendingBuffers(std::size_t path, std::span<const std::uint8_t> paths) const noexcept {
+  return static_cast<std::uint32_t>(std::count_if(paths.begin(), paths.end(), [&](std::uint8_t other) {
+    return shares_host_links_[other] == shares_host_links_[path];
+  }));
 }
 
 void TransportSelector::ChooseAll(PartId from, std::span<const PartId> to, std::span<const BufferShape> buffers,
@@ -229,14 +229,14 @@ void TransportSelector::ChooseAll(PartId from, std::span<const PartId> to, std::
     choices[i] = Choose(from, to[i], buffers[i], {.buffers = all, .senders = senders});
     chosen[i] = choices[i].path;
   }
-  const std::uint32_t beside_first = all == 0 ? 0 : BuffersBeside(chosen[0], chosen);
-  if (beside_first == all) return;
-  // Predicts each buffer beside those that go its way. Returns the time of the slowest.
+  const std::uint32_t with_first = all == 0 ? 0 : ContendingBuffers(chosen[0], chosen);
+  if (with_first == all) return;
+  // Predicts each buffer under the load of those that contend with it. Returns the time of the slowest.
   const auto predict = [&](std::span<Choice> choice) {
     double slowest = 0;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
       choice[i] =
-          Predict(chosen[i], from, to[i], buffers[i], {.buffers = BuffersBeside(chosen[i], chosen), .senders = senders});
+          Predict(chosen[i], from, to[i], buffers[i], {.buffers = ContendingBuffers(chosen[i], chosen), .senders = senders});
       slowest = std::max(slowest, choice[i].us);
     }
     return slowest;
@@ -245,8 +245,9 @@ void TransportSelector::ChooseAll(PartId from, std::span<const PartId> to, std::
   std::array<Choice, kMaxDevices> again{};
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     again[i] = ChooseUnder(from, to[i], buffers[i], [&](std::size_t p) {
-      const std::uint32_t beside = BuffersBeside(p, chosen) + (through_host_[p] != through_host_[chosen[i]] ? 1 : 0);
-      return Load{.buffers = beside, .senders = senders};
+      const std::uint32_t contending =
+          ContendingBuffers(p, chosen) + (shares_host_links_[p] != shares_host_links_[chosen[i]] ? 1 : 0);
+      return Load{.buffers = contending, .senders = senders};
     });
   }
   for (std::size_t i = 0; i < buffers.size(); ++i) chosen[i] = again[i].path;

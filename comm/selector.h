@@ -19,11 +19,11 @@ namespace chatty {
 
 /// The transports that a run makes: the one that `spec` names, or at most four between which a choice may pay by the
 /// model. The default path of every pair is included. Another is included if a pair has no path, or if it saves more than
-/// the model's error of the time of every other at some size. `meets`: the run calls Transport::BeginCollective. Without it,
-/// collective paths are used only by name: their costs are measured with BeginCollective, and NCCL has a communicator for
-/// each pair, whose sends may wait for each other.
+/// the model's error of the time of every other at some size. `collectives`: the run calls Transport::BeginCollective.
+/// Without it, collective paths are used only by name: their costs are measured with BeginCollective, and NCCL has a
+/// communicator for each pair, whose sends may wait for each other.
 std::vector<std::string_view> SelectPaths(const CommSpec& spec, DeviceKind kind, const CostModel& model,
-                                          const PairBytesTable& capacities, bool meets);
+                                          const PairBytesTable& capacities, bool collectives);
 
 /// What MakeTransport would allocate for all of these paths.
 TransportMemory MeasurePaths(std::span<const std::string_view> paths, DeviceKind kind, const PairBytesTable& capacities,
@@ -60,8 +60,8 @@ class TransportSelector {
     double error = 0;       ///< relative, of the prediction
   };
 
-  /// Takes ownership of the paths. `meets`: the run calls BeginCollective.
-  TransportSelector(std::vector<std::unique_ptr<Transport>> paths, Broadcasts broadcasts, bool meets,
+  /// Takes ownership of the paths. `collectives`: the run calls BeginCollective.
+  TransportSelector(std::vector<std::unique_ptr<Transport>> paths, Broadcasts broadcasts, bool collectives,
                     const CostModel& model);
 
   /// The names of the paths, joined by plus signs.
@@ -81,12 +81,13 @@ class TransportSelector {
   /// its header with it, so that the sender waits for no length.
   Choice Choose(PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept;
   /// As Choose, for all buffers that `from` sends at once, under their joint load. Buffer i goes to to[i]. Where links are
-  /// apart from ways to host memory (CostModel::links_apart) and the choices use both, each buffer is chosen again beside
-  /// those that go its way. The choices whose slowest buffer arrives sooner are kept.
+  /// apart from ways to host memory (CostModel::links_apart) and the choices use both, each buffer is chosen again under
+  /// the load of those that contend with it. The choices whose slowest buffer arrives sooner are kept.
   void ChooseAll(PartId from, std::span<const PartId> to, std::span<const BufferShape> buffers, std::uint32_t senders,
                  std::span<Choice> choices) const noexcept;
-  /// How many of a sender's buffers share the way of `path` (host memory or links), if `paths` are their paths.
-  std::uint32_t BuffersBeside(std::size_t path, std::span<const std::uint8_t> paths) const noexcept;
+  /// How many of a sender's buffers contend for the links of `path` (to host memory or between devices), if `paths` are
+  /// their paths.
+  std::uint32_t ContendingBuffers(std::size_t path, std::span<const std::uint8_t> paths) const noexcept;
   /// As Choose, for a broadcast. It replaces buffers of pairs if BroadcastPays.
   Choice ChooseBroadcast(PartId from, const BufferShape& buffer, std::uint32_t senders) const noexcept {
     return Choose(from, from, buffer, {.buffers = 1, .senders = senders});
@@ -94,8 +95,8 @@ class TransportSelector {
   /// Whether a broadcast is faster than the slowest of the buffers of pairs by more than the error of the predictions.
   static bool BroadcastPays(const Choice& broadcast, const Choice& slowest) noexcept;
 
-  /// The model's prediction for a path of this run; infinite where the model has none. `to` equal to `from`: a broadcast.
-  double PredictUs(std::size_t path, PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept;
+  /// The choice of a path of this run, whether it is good or not. `to` equal to `from`: a broadcast.
+  Choice Predict(std::size_t path, PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept;
 
   /// As Transport::BeginCollective, for all paths: `incoming[from]` or `broadcast[from]` bytes travel on `path[from]`.
   void BeginCollective(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
@@ -105,8 +106,6 @@ class TransportSelector {
   bool reusable() const noexcept;  ///< all paths are
 
  private:
-  /// The choice of a path, whether it is good or not.
-  Choice Predict(std::size_t path, PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept;
   /// As Choose, under the load load_of(p) for path p.
   template <class LoadOf>
   Choice ChooseUnder(PartId from, PartId to, const BufferShape& buffer, const LoadOf& load_of) const noexcept;
@@ -114,8 +113,8 @@ class TransportSelector {
   std::size_t DefaultPath(PartId from, PartId to) const noexcept;
 
   std::vector<std::unique_ptr<Transport>> paths_;
-  std::vector<std::size_t> in_model_;  // index of each path
-  std::vector<bool> through_host_;     // of each path: its buffers wait for those through host memory
+  std::vector<std::size_t> in_model_;    // index of each path
+  std::vector<bool> shares_host_links_;  // of each path: its buffers contend with those through host memory
   CostModel model_;
   std::string name_;
   Broadcasts broadcasts_ = Broadcasts::kNever;

@@ -51,8 +51,7 @@ constexpr std::array kTransports{
 };
 
 [[noreturn]] void ThrowNoBroadcasts(std::string_view name) {
-  Throw<CapabilityError>("transport '{}' has no broadcasts; it serves runs that need none (TransportOptions::broadcast)",
-                         name);
+  Throw<CapabilityError>("transport '{}' has no broadcasts; PairwiseBroadcasts makes them of messages to pairs", name);
 }
 
 constexpr bool IsBuilt(const TransportInfo& info) {

@@ -55,8 +55,8 @@ struct TransportOptions {
 /// 4. The receiver's thread calls `Receive`. Work that it enqueues on its own stream afterwards may read the result.
 ///
 /// The receiver must have finished with epoch e before the sender writes `Outbox(from, to, e + slots())`. Broadcasts follow
-/// the same order with BroadcastOutbox, Broadcast and ReceiveBroadcast. A device may do both in one epoch. See
-/// MakeTransport.
+/// the same order with BroadcastOutbox, Broadcast and ReceiveBroadcast. Transports of MakeTransport let a device do both in
+/// one epoch; engines do one of them.
 ///
 /// Copies run on streams of the path, so that a device computes while a buffer travels. Errors name the transport, the pair
 /// and the bytes; where the receiver was given no count (IsZeroCopyReceive), the capacity.
@@ -80,9 +80,10 @@ class Transport {
   /// Makes `at`'s stream wait for the arrival and returns the bytes' address. Memory that `at` can address.
   virtual const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) = 0;
 
+  /// Whether it has the three functions below. A run makes broadcasts of another's messages to pairs (PairwiseBroadcasts).
+  virtual bool has_broadcasts() const { return false; }
   /// @{
-  /// As Outbox, Post and Receive, for one buffer that all others receive. A transport without broadcasts leaves them as they
-  /// are: they throw CapabilityError. It serves runs whose TransportOptions::broadcast is empty.
+  /// As Outbox, Post and Receive, for one buffer that all others receive. By default they throw CapabilityError.
   virtual std::byte* BroadcastOutbox(PartId from, std::uint64_t epoch);
   virtual void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch);
   virtual const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch);

@@ -59,16 +59,16 @@ class Buckets {
   double width() const { return width_; }           ///< of the current bucket
   const BucketPlan& plan() const { return plan_; }  ///< the decisions before the run
 
-  /// After a round. The next relaxes `edges`, `fresh` of them for the first time.
-  void Note(std::uint64_t edges, std::uint64_t fresh) {
+  /// After a round. The next relaxes `edges`, `first_edges` of them for the first time.
+  void Note(std::uint64_t edges, std::uint64_t first_edges) {
     rounds_ += 1;
     edges_ += static_cast<double>(edges);
-    fresh_ += static_cast<double>(fresh);
+    first_edges_ += static_cast<double>(first_edges);
   }
   /// Released vertices join that round.
-  void NoteReleased(std::uint64_t edges, std::uint64_t fresh) {
+  void NoteReleased(std::uint64_t edges, std::uint64_t first_edges) {
     edges_ += static_cast<double>(edges);
-    fresh_ += static_cast<double>(fresh);
+    first_edges_ += static_cast<double>(first_edges);
   }
   /// Whether the next bucket is due with this activity and pending vertices.
   bool Due(std::uint64_t active_vertices, std::uint64_t active_edges) const {
@@ -85,7 +85,7 @@ class Buckets {
   /// Narrow buckets cost rounds. Wide buckets relax edges again after their sources' values improve. At equal costs neither
   /// change would gain much.
   void Adapt() {
-    const double again = std::max(0.0, edges_ - fresh_), idle = rounds_ * plan_.round_edges;
+    const double again = std::max(0.0, edges_ - first_edges_), idle = rounds_ * plan_.round_edges;
     if (again > kTolerance * idle && again > kWaste * edges_) {
       width_ /= kStep;
     } else if (idle > kTolerance * again) {
@@ -93,7 +93,7 @@ class Buckets {
     }
     rounds_ *= kMemory;
     edges_ *= kMemory;
-    fresh_ *= kMemory;
+    first_edges_ *= kMemory;
   }
 
   static constexpr double kTolerance = 2;     // factor between the costs to act on
@@ -105,7 +105,7 @@ class Buckets {
 
   BucketPlan plan_;
   double limit_ = kInfinity<double>, width_ = kInfinity<double>;
-  double rounds_ = 0, edges_ = 0, fresh_ = 0;
+  double rounds_ = 0, edges_ = 0, first_edges_ = 0;
 };
 
 }  // namespace chatty

@@ -11,11 +11,11 @@
 
 namespace chatty {
 
-/// Edges that a pull reads, of the `wanting` candidate edges. Where the first message suffices, a pull leaves a row at its
-/// first active source. With `active_edges` from active vertices, a row has `active_edges / vertices` of them on average, as
+/// Edges that a pull reads of `candidate_edges`. Where the first message suffices, a pull leaves a row at its first active
+/// source. With `active_edges` from active vertices, a row has `active_edges / vertices` of them on average, as
 /// if spread at random; one of k in a row of d is met after d / (1 + k).
-CHATTY_FN double PullLooks(bool first_suffices, double wanting, double active_edges, double vertices) {
-  return first_suffices ? wanting / (1 + active_edges / vertices) : wanting;
+CHATTY_FN double PullLooks(bool first_suffices, double candidate_edges, double active_edges, double vertices) {
+  return first_suffices ? candidate_edges / (1 + active_edges / vertices) : candidate_edges;
 }
 
 /// The directions that a run's graphs support.

@@ -31,7 +31,7 @@ std::uint64_t CsrBytes(const GraphCounts& counts) {
 
 /// The transport that a spec names, or "auto", because the selection is unknown without costs.
 std::string_view NamedPath(const CommSpec& comm, DeviceKind kind) {
-  return SelectPaths(comm, kind, CostModel(), {}, /*meets=*/true).front();
+  return SelectPaths(comm, kind, CostModel(), {}, /*collectives=*/true).front();
 }
 
 std::size_t Capacity(std::size_t entries, std::optional<std::size_t> payload) {

@@ -66,7 +66,8 @@ struct RowOptions {
 
 /// Makes a run's transport, as MakeTransport does: between these devices, with at least these capacities. It may have fewer
 /// slots than the options ask for, if Transport::slots says so. Called during Prepare, and by the next Execute after a run
-/// left a transport that is not reusable.
+/// left a transport that is not reusable. Called again, with room for broadcasts in pairs' buffers, if the run broadcasts
+/// and the transport does not (Transport::has_broadcasts).
 using TransportFactory = std::function<std::unique_ptr<Transport>(
     std::span<Device* const> devices, const PairBytesTable& capacities, const TransportOptions& options)>;
 

@@ -167,6 +167,15 @@ class Entry final : public RegisteredProgram {
       CheckParameters(program);
     });
   }
+  void CheckOptions(std::string_view value, const RunOptions& options, std::size_t devices) const override {
+    OfAnyVariant([&]<class V>(std::type_identity<V>) {
+      VisitValue<V>(value, [&]<class W, class D>(const std::string&) {
+        for (const ProgramOfRun& program : TypedJob<W, D, Backends>::Programs(W{}, options)) {
+          CheckProgramOptions(program, devices);
+        }
+      });
+    });
+  }
   std::vector<std::vector<ProgramMemory>> Memory(const Graph* graph, std::string_view value,
                                                  const RunOptions& options) const override {
     std::vector<std::vector<ProgramMemory>> alternatives;

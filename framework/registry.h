@@ -110,6 +110,11 @@ class RegisteredProgram {
 
   /// Checks parameters as far as possible without a graph; vertex ids are numbered from 0. Throws UsageError.
   virtual void Check(const ParameterValues& parameters) const = 0;
+  /// Checks a value and the options of a run on so many devices, as far as possible without a graph. Throws UsageError for
+  /// an unknown value, or a direction or an execution that the program does not support there.
+  virtual void CheckOptions(std::string_view value, const RunOptions& options, std::size_t /*devices*/) const {
+    static_cast<void>(Memory(nullptr, value, options));
+  }
   /// Checks parameters and graph, and allocates memory. An empty `value` is the default. Throws UsageError, CapabilityError,
   /// OutOfMemoryError.
   virtual std::unique_ptr<RegisteredJob> Prepare(Session& session, const ParameterValues& parameters, std::string_view value,

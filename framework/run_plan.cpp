@@ -17,8 +17,8 @@
 namespace chatty {
 namespace {
 
-/// Throws UsageError with the reason if an asynchronous engine cannot run the program.
-void CheckAsynchronous(const ProgramTraits& traits) {
+/// Throws UsageError with the reason if an asynchronous engine cannot run the program on so many devices.
+void CheckAsynchronous(const ProgramTraits& traits, std::size_t devices) {
   if (!traits.asynchronous) {
     Throw<UsageError>(
         "execution async: this program {}, so it cannot run asynchronously; use auto or bsp. If its values move one way and "
@@ -33,11 +33,7 @@ void CheckAsynchronous(const ProgramTraits& traits) {
         "execution async: messages are pushed, and this program's are wider than the 8 bytes that hardware combines "
         "atomically; use auto or bsp");
   }
-}
-
-/// Throws UsageError if these devices cannot run the program asynchronously together.
-void CheckDevices(const ProgramTraits& traits, const RunOptions& options, std::size_t devices) {
-  if (options.execution == Execution::kAsync && traits.safety == Safety::kAccumulative && devices > 1) {
+  if (traits.safety == Safety::kAccumulative && devices > 1) {
     throw UsageError(
         "execution async: between devices the asynchronous engine of this version takes kMonotone programs; this one is "
         "kAccumulative, use auto or bsp, or one device");
@@ -68,19 +64,24 @@ void PlanFused(const Session& session, const ProgramTraits& traits, const RunOpt
   const auto none = [&](std::string_view why) { plan.fused_why = why; };
   if (session.device_count() > 1) return none("each device has a part of the graph only");
   const bool gpu = session.device(0).kind() == DeviceKind::kCuda;
-  const std::optional<FusedTerms>& terms = gpu ? traits.gpu_fused : traits.host_fused;
-  if (!terms) return none("the program has no such engine on this kind of device");
+  const std::optional<FusedTraits>& engine = gpu ? traits.gpu_fused : traits.host_fused;
+  if (!engine) return none("the program has no such engine on this kind of device");
   if (gpu && !plan.directions.push && !session.graph().symmetric())
     return none("rounds only pull, and a fused engine needs forward edges");
-  if (!terms->keeps_rounds && !plan.rows.fuses) return none("rounds are asked for, by execution, direction or max_rounds");
-  if (options.trace != nullptr && !terms->traces) return none("the trace has a span for each round");
+  if (!engine->keeps_rounds && !plan.rows.fuses) return none("rounds are asked for, by execution, direction or max_rounds");
+  if (options.trace != nullptr && !engine->traces) return none("the trace has a span for each round");
   const bool any_order = plan.rows.fuses && plan.buckets.fused_width < kInfinity<double>;
-  if (terms->needs_buckets && traits.orders && !(plan.buckets.width < kInfinity<double>)&&!any_order)
+  if (engine->needs_buckets && traits.orders && !(plan.buckets.width < kInfinity<double>)&&!any_order)
     return none("there are no buckets");
   const bool async = plan.engine == EngineKind::kAsync;
-  if (async && !terms->asynchronous) return none("it works in rounds");
+  if (async && !engine->asynchronous) return none("it works in rounds");
   plan.fused = async ? FusedUse::kWholeRun : FusedUse::kBetweenRounds;
   plan.fused_why = "the device has the whole graph";
+}
+
+/// Null of a program on operators.
+const ProgramTraits* TraitsOf(const ProgramOfRun& program) {
+  return program.program != nullptr ? &program.program->traits() : nullptr;
 }
 
 /// The transports of a program on several devices.
@@ -175,7 +176,7 @@ void CheckRunOptions(const RunOptions& options, const DeviceSelection& devices) 
   CheckComm(options.comm, devices);
 }
 
-ProgramPlan PlanProgram(const ProgramTraits* traits, const RunOptions& options) {
+ProgramPlan PlanProgram(const ProgramTraits* traits, const RunOptions& options, std::size_t devices) {
   const bool async = options.execution == Execution::kAsync;
   ProgramPlan plan;
   plan.rows = RowsOf(options);
@@ -188,7 +189,7 @@ ProgramPlan PlanProgram(const ProgramTraits* traits, const RunOptions& options) 
     plan.fused_why = "the program is written on operators";
     return plan;
   }
-  if (async) CheckAsynchronous(*traits);
+  if (async) CheckAsynchronous(*traits, devices);
   const bool accumulates = traits->safety == Safety::kAccumulative;
   plan.engine = async && !accumulates ? EngineKind::kAsync : EngineKind::kBsp;
   plan.why = async && accumulates                    ? "on one device an accumulative program runs in rounds"
@@ -202,14 +203,14 @@ ProgramPlan PlanProgram(const ProgramTraits* traits, const RunOptions& options) 
   return plan;
 }
 
+void CheckProgramOptions(const ProgramOfRun& program, std::size_t devices) {
+  static_cast<void>(PlanProgram(TraitsOf(program), program.options, devices));
+}
+
 RunPlan PlanRun(Session& session, const RunOptions& options, const ProgramsOfRun& programs) try {
   const Span span(ProcessTrack(options.trace), nullptr, spans::kPlan);
   CheckRunOptions(options, SelectionOf(session.devices()));
-  for (const ProgramOfRun& program : programs(options)) {
-    const ProgramTraits* const traits = program.program != nullptr ? &program.program->traits() : nullptr;
-    static_cast<void>(PlanProgram(traits, program.options));
-    if (traits != nullptr) CheckDevices(*traits, program.options, session.device_count());
-  }
+  for (const ProgramOfRun& program : programs(options)) CheckProgramOptions(program, session.device_count());
   FittedMemory fitted = session.FitMemory(options, [&](const RunOptions& run) {
     std::vector<ProgramMemory> needs;
     for (ProgramOfRun& program : programs(run)) needs.push_back(std::move(program.memory));
@@ -225,8 +226,8 @@ RunPlan PlanRun(Session& session, const RunOptions& options, const ProgramsOfRun
   plan.records = fitted.options.records;
   plan.memory = std::move(fitted.devices);
   for (const ProgramOfRun& program : programs(fitted.options)) {
-    const ProgramTraits* const traits = program.program != nullptr ? &program.program->traits() : nullptr;
-    ProgramPlan one = PlanProgram(traits, program.options);
+    const ProgramTraits* const traits = TraitsOf(program);
+    ProgramPlan one = PlanProgram(traits, program.options, session.device_count());
     one.name = program.name;
     one.frontier = FrontierOf(plan.kind);
     if (traits != nullptr) {

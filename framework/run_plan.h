@@ -98,8 +98,10 @@ void CheckRunOptions(const RunOptions& options, const DeviceSelection& devices);
 
 /// The part of a program's plan that its traits and the options decide: engine, directions, payloads, slots and rows. Needs
 /// no graph and no devices. Null traits: an operator program. Throws UsageError, with the reason, for an execution or a
-/// direction that the program does not support.
-ProgramPlan PlanProgram(const ProgramTraits* traits, const RunOptions& options);
+/// direction that the program does not support on so many devices.
+ProgramPlan PlanProgram(const ProgramTraits* traits, const RunOptions& options, std::size_t devices = 1);
+/// Throws what PlanProgram throws for this program.
+void CheckProgramOptions(const ProgramOfRun& program, std::size_t devices);
 
 /// Checks options, programs, devices and memory, and makes the plan. If a fused run on a GPU does not fit, it is planned
 /// without records (Records::kAuto); if it still does not fit, rounds are planned (Execution::kAuto). Builds the subgraphs

@@ -71,7 +71,7 @@ struct Control {
   /// Of programs with a Priority: see OrderRef.
   std::int64_t pending_vertices = 0;  ///< change in pending vertices
   std::uint64_t first_pending = 0;    ///< PriorityKey of the first that Apply made or Release left pending; 0: none
-  std::uint64_t fresh_edges = 0;      ///< of active_edges, from vertices that were not active before
+  std::uint64_t first_edges = 0;      ///< of active_edges, relaxed for the first time
   /// @}
   /// Halo vertices of each owner with a first message.
   std::uint32_t halo_count[kMaxDevices] = {};

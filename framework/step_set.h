@@ -44,8 +44,8 @@ struct ProgramTraits {
   bool carries = false;       ///< with an order: see fused::CarriesValues
   bool asynchronous = false;  ///< AsynchronousProgram: an asynchronous engine may run it
   /// @{
-  /// Of its fused engine on a host device and on a GPU: the terms that no run changes. Empty: it has none.
-  std::optional<FusedTerms> host_fused, gpu_fused;
+  /// Of its fused engine on a host device and on a GPU. Empty: it has none.
+  std::optional<FusedTraits> host_fused, gpu_fused;
   /// @}
   std::size_t value_bytes = 0, input_bytes = 0, data_bytes = 0, output_bytes = 0, global_bytes = 0;
   /// @{

@@ -41,21 +41,21 @@ namespace detail {
 
 /// ProgramTraits::host_fused.
 template <class P>
-constexpr std::optional<FusedTerms> HostFusedTerms() {
+constexpr std::optional<FusedTraits> HostFusedTraits() {
   if constexpr (!fused::host::kFuses<P>) return std::nullopt;
-  FusedTerms terms;
-  terms.needs_buckets = fused::host::kUpdatesAtOnce<P>;
-  terms.keeps_rounds = fused::host::kHasRounds<P>;
-  return terms;
+  FusedTraits traits;
+  traits.needs_buckets = fused::host::kUpdatesAtOnce<P>;
+  traits.keeps_rounds = fused::host::kHasRounds<P>;
+  return traits;
 }
 /// ProgramTraits::gpu_fused.
 template <class P>
-constexpr std::optional<FusedTerms> GpuFusedTerms() {
+constexpr std::optional<FusedTraits> GpuFusedTraits() {
   if constexpr (!fused::kRelaxes<P> && !fused::cuda::kRunsRounds<P>) return std::nullopt;
-  FusedTerms terms;
-  terms.keeps_rounds = !fused::kRelaxes<P>;
-  terms.asynchronous = terms.traces = fused::kRelaxes<P>;
-  return terms;
+  FusedTraits traits;
+  traits.keeps_rounds = !fused::kRelaxes<P>;
+  traits.asynchronous = traits.traces = fused::kRelaxes<P>;
+  return traits;
 }
 
 }  // namespace detail
@@ -84,8 +84,8 @@ constexpr ProgramTraits MakeTraits() {
   t.first_suffices = T::kAnyMessageSuffices || fused::host::kRunsInPlace<P>;
   t.orders = T::kOrders;
   t.asynchronous = AsynchronousProgram<P>;
-  t.host_fused = detail::HostFusedTerms<P>();
-  t.gpu_fused = detail::GpuFusedTerms<P>();
+  t.host_fused = detail::HostFusedTraits<P>();
+  t.gpu_fused = detail::GpuFusedTraits<P>();
   t.value_bytes = sizeof(ValueOf<P>);
   t.input_bytes = sizeof(InputOf<P>);
   t.data_bytes = T::kHasData ? sizeof(DataOf<P>) : 0;

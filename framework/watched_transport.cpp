@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "chatty/comm/pairwise_broadcasts.h"
 #include "chatty/core/error.h"
 
 namespace chatty {
@@ -29,7 +30,7 @@ std::string WatchedTransport::Words(PartId device, std::uint64_t word) const {
       return fmt::format("{} to send {} bytes to {}", labels_[device], bytes, labels_[peer]);
     case Call::kReceive:
       return fmt::format("{} to receive {} bytes from {}", labels_[device], bytes, labels_[peer]);
-    case Call::kMeet:
+    case Call::kCollective:
       return fmt::format("{} to exchange {} bytes with all others", labels_[device], bytes);
     case Call::kBroadcast:
       return fmt::format("{} to send {} bytes to all others", labels_[device], bytes);
@@ -73,7 +74,7 @@ void WatchedTransport::BeginCollective(PartId at, std::span<const std::size_t> i
   std::size_t bytes = 0;
   for (const std::size_t of_pair : incoming) bytes += of_pair;
   for (const std::size_t of_root : broadcast) bytes += of_root;
-  Watch(at, Call::kMeet, at, bytes, [&] { inner_->BeginCollective(at, incoming, broadcast, epoch); });
+  Watch(at, Call::kCollective, at, bytes, [&] { inner_->BeginCollective(at, incoming, broadcast, epoch); });
 }
 
 const std::byte* WatchedTransport::Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) {
@@ -126,9 +127,20 @@ std::string WatchedTransport::LastOperation() const {
 std::unique_ptr<WatchedTransport> OpenTransport(const RunOptions& options, std::string_view name,
                                                 std::span<Device* const> devices, const PairBytesTable& capacities,
                                                 const TransportOptions& transport) {
-  std::unique_ptr<Transport> made = options.transport_factory ? options.transport_factory(devices, capacities, transport)
-                                                              : MakeTransport(name, devices, capacities, transport);
-  if (made == nullptr) throw UsageError("RunOptions::transport_factory made no transport");
+  const auto make = [&](const PairBytesTable& of_pairs, const TransportOptions& how) {
+    std::unique_ptr<Transport> made = options.transport_factory ? options.transport_factory(devices, of_pairs, how)
+                                                                : MakeTransport(name, devices, of_pairs, how);
+    if (made == nullptr) throw UsageError("RunOptions::transport_factory made no transport");
+    return made;
+  };
+  std::unique_ptr<Transport> made = make(capacities, transport);
+  if (!transport.broadcast.empty() && !made->has_broadcasts()) {
+    TransportOptions pairs = transport;
+    pairs.broadcast.clear();
+    made.reset();  // before the next one allocates
+    made = std::make_unique<PairwiseBroadcasts>(
+        make(PairwiseBroadcasts::CapacitiesFor(capacities, transport.broadcast), pairs), devices);
+  }
   return std::make_unique<WatchedTransport>(std::move(made), devices);
 }
 

@@ -28,6 +28,7 @@ class WatchedTransport final : public Transport {
 
   std::string_view name() const override { return inner_->name(); }
   std::uint32_t slots() const override { return inner_->slots(); }
+  bool has_broadcasts() const override { return inner_->has_broadcasts(); }
   std::byte* Outbox(PartId from, PartId to, std::uint64_t epoch) override { return inner_->Outbox(from, to, epoch); }
   void Post(PartId from, PartId to, std::size_t bytes, std::uint64_t epoch) override;
   void BeginCollective(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
@@ -48,7 +49,7 @@ class WatchedTransport final : public Transport {
   std::string LastOperation() const;
 
  private:
-  enum class Call : std::uint8_t { kNone, kPost, kMeet, kReceive, kBroadcast, kReceiveBroadcast };
+  enum class Call : std::uint8_t { kNone, kPost, kCollective, kReceive, kBroadcast, kReceiveBroadcast };
   /// One device's last call, in one word, so that other threads can read it at any time.
   struct alignas(64) Place {
     std::atomic<std::uint64_t> now{0};

@@ -10,10 +10,8 @@
 #include <vector>
 
 #include "chatty/comm/calibration.h"
-#include "chatty/comm/calibration/path_measurement.h"
-#include "chatty/comm/calibration/prober.h"
+#include "chatty/comm/calibration/measurement.h"
 #include "chatty/comm/calibration/probes.h"
-#include "chatty/comm/calibration/timing.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/host_memory.h"
 #include "chatty/core/logging.h"

@@ -65,18 +65,26 @@ std::string Head(std::string_view fingerprint) {
   return fmt::format("{} {}\nfingerprint {}\n{}", kTitle, kVersion, LinesOf(fingerprint), fingerprint);
 }
 
-/// The next number of a text whose checksum is right: others than these were never written.
+/// The next number, of a field with this range. The checksum may be right and the number not, in a text that another program
+/// wrote.
 template <class T>
-T Number(std::istream& words, T least, T most) {
+T Number(std::istream& words, std::string_view field, T least, T most) {
   double value = 0;
   const bool within = words >> value && value >= static_cast<double>(least) && value <= static_cast<double>(most);
   if (!within || static_cast<double>(static_cast<T>(value)) != value) {
-    Throw<InputError>("is damaged: it lacks a number from {} to {}", least, most);
+    Throw<InputError>("is damaged: {} is no number from {} to {}", field, least, most);
   }
   return static_cast<T>(value);
 }
-std::size_t Index(std::istream& words, std::size_t count) { return Number<std::size_t>(words, 0, count - 1); }
-double Figure(std::istream& words) { return Number(words, 0.0, std::numeric_limits<double>::max()); }
+std::size_t Index(std::istream& words, std::string_view field, std::size_t count) {
+  return Number<std::size_t>(words, field, 0, count - 1);
+}
+
+/// @{
+/// Figures up to these are possible, and times, sizes and crossovers that are computed from them stay finite and fit 64
+/// bits: 1000 s, a byte or an entry a second, 1 TB, and for probes 1e18 bytes/s.
+constexpr double kMostUs = 1e9, kMostUsEach = 1e6, kMostBytes = 1e12, kMostError = 1e9, kMostProbe = 1e18;
+/// @}
 std::string Next(std::istream& words) {
   std::string word;
   words >> word;
@@ -169,13 +177,13 @@ Calibration ParseCalibration(std::string_view text, std::string_view fingerprint
   words.imbue(std::locale::classic());
   Calibration calibration;
   Expect(words, "quick");
-  calibration.quick = Number(words, 0, 1) == 1;
+  calibration.quick = Number(words, "quick", 0, 1) == 1;
   Expect(words, "seconds");
-  calibration.seconds = Figure(words);
+  calibration.seconds = Number(words, "seconds", 0.0, kMostUs);
   Expect(words, "devices");
-  const auto devices = Number<std::size_t>(words, 2, kMaxDevices);
+  const auto devices = Number<std::size_t>(words, "devices", 2, kMaxDevices);
   Expect(words, "paths");
-  std::vector<std::string> paths(Number<std::size_t>(words, 0, 64));
+  std::vector<std::string> paths(Number<std::size_t>(words, "paths", 0, 64));
   for (std::string& path : paths) {
     Expect(words, "path");
     path = Next(words);
@@ -185,23 +193,26 @@ Calibration ParseCalibration(std::string_view text, std::string_view fingerprint
   model.set_measured(true);
   for (std::string what = Next(words); !what.empty(); what = Next(words)) {
     if (what == "cost" && !model.paths().empty()) {
-      const std::size_t path = Index(words, model.paths().size()), from = Index(words, devices), to = Index(words, devices);
-      const auto encoding = static_cast<Encoding>(Index(words, kEncodings));
-      const auto load = static_cast<MeasuredLoad>(Index(words, kMeasuredLoads));
+      const std::size_t path = Index(words, "the path of a cost", model.paths().size());
+      const std::size_t from = Index(words, "the sender of a cost", devices);
+      const std::size_t to = Index(words, "the receiver of a cost", devices);
+      const auto encoding = static_cast<Encoding>(Index(words, "the encoding of a cost", kEncodings));
+      const auto load = static_cast<MeasuredLoad>(Index(words, "the load of a cost", kMeasuredLoads));
       Cost cost;
-      for (double* const value : {&cost.alpha_us, &cost.beta_us_per_byte, &cost.gamma_us_per_entry, &cost.error}) {
-        *value = Figure(words);
-      }
-      cost.samples = Number<std::uint32_t>(words, 1, std::numeric_limits<std::uint32_t>::max());
-      cost.largest = Figure(words);
+      cost.alpha_us = Number(words, "alpha_us", 0.0, kMostUs);
+      cost.beta_us_per_byte = Number(words, "beta_us_per_byte", 0.0, kMostUsEach);
+      cost.gamma_us_per_entry = Number(words, "gamma_us_per_entry", 0.0, kMostUsEach);
+      cost.error = Number(words, "error", 0.0, kMostError);
+      cost.samples = Number<std::uint32_t>(words, "samples", 1, std::numeric_limits<std::uint32_t>::max());
+      cost.largest = Number(words, "largest", 0.0, kMostBytes);
       model.set_cost(path, from, to, encoding, load, cost);
     } else if (what == "probe") {
       ProbeResult& probe = calibration.probes.emplace_back();
       probe.name = Next(words);
       for (std::int32_t* const device : {&probe.from, &probe.to}) {
-        *device = Number(words, ProbeResult::kNone, static_cast<std::int32_t>(devices) - 1);
+        *device = Number(words, "the device of a probe", ProbeResult::kNone, static_cast<std::int32_t>(devices) - 1);
       }
-      probe.value = Figure(words);
+      probe.value = Number(words, "the value of a probe", 0.0, kMostProbe);
       probe.unit = Next(words);
     } else if (what == "note") {
       words.get();  // the space

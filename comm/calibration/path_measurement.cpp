@@ -1,11 +1,12 @@
-#include "chatty/comm/calibration/path_measurement.h"
-
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <string_view>
+#include <thread>
 
+#include "chatty/comm/calibration/measurement.h"
 #include "chatty/comm/calibration/probes.h"
 
 namespace chatty::calibration {
@@ -73,16 +74,30 @@ class PathMeasurement {
   }
 
   void Run() {
-    RunThreads(
-        devices_.size(), abort_,
-        [this](std::size_t me) {
-          devices_[me]->MakeCurrent();
-          Drive(static_cast<PartId>(me));
-        },
-        [this] {
-          barrier_.Poison();
-          transport_.Abort();
-        });
+    const auto fail = [this] {
+      abort_.Fail(std::current_exception());
+      barrier_.Poison();
+      transport_.Abort();
+    };
+    {
+      std::vector<std::jthread> threads;
+      try {
+        for (PartId me = 0; me < devices_.size(); ++me) {
+          threads.emplace_back([this, me, &fail] {
+            try {
+              UseAllCores();
+              devices_[me]->MakeCurrent();
+              Drive(me);
+            } catch (...) {
+              fail();
+            }
+          });
+        }
+      } catch (...) {  // the threads that there are wait for one that never comes
+        fail();
+      }
+    }
+    abort_.RethrowFirst();
   }
 
   /// Sets the costs that the samples give in the model.
@@ -121,7 +136,7 @@ class PathMeasurement {
     if (bitmaps) costs.emplace_back(Encoding::kBitmap, FitCost(bitmap));
     return costs;
   }
-  void BeginCollective(std::string_view what) { barrier_.Arrive({&abort_, kPatience}, what); }
+  void Await(std::string_view what) { barrier_.Arrive({&abort_, kPatience}, what); }
 
   void Drive(PartId me) {
     const Clock::time_point start = Clock::now();
@@ -138,7 +153,7 @@ class PathMeasurement {
         stop_ = size >= kFewestSizes && Seconds(start) + expected > seconds_;
         size_start_ = Clock::now();
       }
-      BeginCollective("the others");
+      Await("the others");
       if (stop_) return;
       for (std::size_t i = 0; i < patterns_.size(); ++i) {
         for (const Measured& kind : kMeasured) {
@@ -162,7 +177,7 @@ class PathMeasurement {
     // The first two are not counted: they page-lock the buffers of both parities.
     for (int repetition = -2; repetition < repetitions; ++repetition) {
       Exchange(me, pattern, buffer, epoch++);
-      BeginCollective("the others");
+      Await("the others");
       if (me != 0 || repetition < 0) continue;
       for (std::size_t b = 0; b < pattern.buffers.size(); ++b) {
         const auto [from, to] = pattern.buffers[b];
@@ -202,7 +217,7 @@ class PathMeasurement {
     const bool tells = broadcast[me] > 0;
 
     device.stream().Synchronize();
-    BeginCollective("the others");
+    Await("the others");
     begins_[me] = Clock::now();
     for (const PartId to : targets) pack(transport_.Outbox(me, to, epoch));
     if (tells) pack(transport_.BroadcastOutbox(me, epoch));
@@ -213,7 +228,7 @@ class PathMeasurement {
     if (!in_place) device.stream().Synchronize({&abort_, kPatience});
     for (const PartId to : targets) transport_.Post(me, to, bytes, epoch);
     if (tells) transport_.Broadcast(me, bytes, epoch);
-    BeginCollective("the others' counts");
+    Await("the others' counts");
     transport_.BeginCollective(me, incoming, broadcast, epoch);
     for (const PartId from : sources) unpack(transport_.Receive(me, from, bytes, epoch));
     for (PartId root = 0; root < devices_.size(); ++root) {

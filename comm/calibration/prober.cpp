@@ -1,5 +1,3 @@
-#include "chatty/comm/calibration/prober.h"
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -8,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "chatty/comm/calibration/measurement.h"
 #include "chatty/comm/calibration/probes.h"
 
 namespace chatty::calibration {
@@ -19,23 +18,34 @@ class Prober {
          std::vector<ProbeResult>& results)
       : devices_(devices), states_(states), options_(options), results_(results) {}
 
-  /// `alike`: probes the first device, and the pairs of the first two.
-  void ProbeAll(bool alike) {
-    const std::size_t pairs = alike ? 2 : devices_.size();
-    for (std::size_t i = 0; i < (alike ? 1 : devices_.size()); ++i) ProbeDevice(i);
-    for (std::size_t from = 0; from < pairs; ++from) {
-      for (std::size_t to = 0; to < pairs; ++to) {
-        if (from != to) ProbePair(from, to);
-      }
-    }
+  void ProbeDevice(std::int32_t i) {
+    Device& device = *devices_[i];
+    device.MakeCurrent();
+    constexpr int kLaunches = 200;
+    const double many = TimeUs(device, 3, [&] {
+      for (int launch = 0; launch < kLaunches; ++launch) probes::LaunchNothing(device);
+    });
+    Add("launch", i, ProbeResult::kNone, many / kLaunches, "us");
+    launch_us_ = TimeUs(device, 21, [&] { probes::LaunchNothing(device); });
+    Add("launch-sync", i, ProbeResult::kNone, launch_us_, "us");
+
+    const std::size_t words = std::size_t{1} << states_[i].bits;
+    ReadAll("local", i, i, states_[i].values, words);
+    Pinned<std::uint32_t> host(device, words);
+    std::fill_n(host.data(), words, 1u);  // pages that nobody has written are all one
+    ReadAll("host", i, ProbeResult::kNone, host.data(), words);
+  }
+
+  void ProbePair(std::int32_t from, std::int32_t to) {
+    Device &a = *devices_[from], &b = *devices_[to];
+    if (!options_.links.Allows(from, to) || !b.AllowAccessBy(a) || !a.AllowAccessBy(b)) return;
+    a.MakeCurrent();
+    ReadAll("peer", from, to, states_[to].values, std::size_t{1} << states_[to].bits);
   }
 
  private:
-  void Add(std::string name, std::size_t from, std::size_t to, double value, std::string unit) {
-    const auto index = [](std::size_t device) {
-      return device == static_cast<std::size_t>(ProbeResult::kNone) ? ProbeResult::kNone : static_cast<std::int32_t>(device);
-    };
-    if (std::isfinite(value)) results_.push_back({std::move(name), index(from), index(to), value, std::move(unit)});
+  void Add(std::string name, std::int32_t from, std::int32_t to, double value, std::string unit) {
+    if (std::isfinite(value)) results_.push_back({std::move(name), from, to, value, std::move(unit)});
   }
 
   /// Median time of `work` and of the wait for it.
@@ -52,32 +62,6 @@ class Prober {
     return Median(std::move(times));
   }
 
-  void ProbeDevice(std::size_t i) {
-    Device& device = *devices_[i];
-    device.MakeCurrent();
-    constexpr int kLaunches = 200;
-    const double many = TimeUs(device, 3, [&] {
-      for (int launch = 0; launch < kLaunches; ++launch) probes::LaunchNothing(device);
-    });
-    Add("launch", i, kNobody, many / kLaunches, "us");
-    launch_us_ = TimeUs(device, 21, [&] { probes::LaunchNothing(device); });
-    Add("launch-sync", i, kNobody, launch_us_, "us");
-
-    const std::size_t words = std::size_t{1} << states_[i].bits;
-    ReadAll("local", i, i, states_[i].values, words);
-    Pinned<std::uint32_t> host(device, words);
-    std::fill_n(host.data(), words, 1u);  // pages that nobody has written are all one
-    ReadAll("host", i, kNobody, host.data(), words);
-  }
-
-  void ProbePair(std::size_t from, std::size_t to) {
-    Device &a = *devices_[from], &b = *devices_[to];
-    const bool peers = options_.links.Allows(from, to) && b.AllowAccessBy(a) && a.AllowAccessBy(b);
-    if (!peers) return;
-    a.MakeCurrent();
-    ReadAll("peer", from, to, states_[to].values, std::size_t{1} << states_[to].bits);
-  }
-
   /// Number of random accesses, which takes some milliseconds. A GPU makes 32 times as many to its own memory as a host
   /// device or to host memory.
   std::size_t RandomAccesses(std::size_t words, bool host_memory) const {
@@ -87,17 +71,17 @@ class Prober {
   }
 
   /// Reads `words` words in order, and some of them at random.
-  void ReadAll(const std::string& whose, std::size_t from, std::size_t to, const std::uint32_t* memory, std::size_t words) {
+  void ReadAll(const std::string& whose, std::int32_t from, std::int32_t to, const std::uint32_t* memory,
+               std::size_t words) {
     Device& device = *devices_[from];
     const auto rate = [&](std::size_t count, const std::uint32_t* order) {
       const double us = TimeUs(device, options_.quick ? 3 : 7, [&] { probes::Read(device, memory, count, order); });
       return static_cast<double>(count) / std::max(us - launch_us_, us / 100) * 1e6;
     };
     Add(whose + "-read", from, to, rate(words, nullptr) * sizeof(std::uint32_t), "bytes/s");
-    Add(whose + "-read-random", from, to, rate(RandomAccesses(words, to == kNobody), states_[from].order), "1/s");
+    Add(whose + "-read-random", from, to, rate(RandomAccesses(words, to == ProbeResult::kNone), states_[from].order), "1/s");
   }
 
-  static constexpr auto kNobody = static_cast<std::size_t>(ProbeResult::kNone);
   std::span<Device* const> devices_;
   const States& states_;
   const CalibrationOptions& options_;
@@ -109,6 +93,13 @@ class Prober {
 
 void ProbeAll(std::span<Device* const> devices, const States& states, const CalibrationOptions& options, bool alike,
               std::vector<ProbeResult>& results) {
-  Prober(devices, states, options, results).ProbeAll(alike);
+  Prober prober(devices, states, options, results);
+  const auto all = static_cast<std::int32_t>(devices.size()), pairs = alike ? 2 : all;
+  for (std::int32_t i = 0; i < (alike ? 1 : all); ++i) prober.ProbeDevice(i);
+  for (std::int32_t from = 0; from < pairs; ++from) {
+    for (std::int32_t to = 0; to < pairs; ++to) {
+      if (from != to) prober.ProbePair(from, to);
+    }
+  }
 }
 }  // namespace chatty::calibration

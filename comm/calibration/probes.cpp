@@ -28,23 +28,12 @@ void Divide(Device& device, std::size_t items, const Body& body) {
   });
 }
 
-bool OnGpu([[maybe_unused]] const Device& device) {
-#if CHATTY_WITH_CUDA
-  return device.kind() == DeviceKind::kCuda;
-#else
-  return false;
-#endif
-}
-
 }  // namespace
 
-// Without CUDA no device is a GPU, and the functions for GPUs are not even declared to the linker.
-#if CHATTY_WITH_CUDA
-#define CHATTY_ON_GPU(device, call) \
-  if (OnGpu(device)) return cuda::call
-#else
-#define CHATTY_ON_GPU(device, call) static_cast<void>(OnGpu(device))
-#endif
+// Returns the call's result on a GPU. In a build without CUDA no device is one, and what is discarded needs no definition.
+#define CHATTY_ON_GPU(device, call)    \
+  if constexpr (CHATTY_WITH_CUDA != 0) \
+    if ((device).kind() == DeviceKind::kCuda) return cuda::call
 
 void Prepare(Device& device, const State& state) {
   CHATTY_ON_GPU(device, Prepare(device, state));

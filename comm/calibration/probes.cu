@@ -179,20 +179,15 @@ __global__ void __launch_bounds__(kBlock) UnpackBitmapKernel(State state, const 
   }
 }
 
-/// `never` is kNever.
-__global__ void __launch_bounds__(kBlock) ReadKernel(const std::uint32_t* memory, std::size_t words, std::uint64_t never) {
-  const auto* const fours = reinterpret_cast<const uint4*>(memory);
+/// `never` is kNever. A null `order`: one word after the other, four at once.
+__global__ void __launch_bounds__(kBlock)
+    ReadKernel(const std::uint32_t* memory, std::size_t words, const std::uint32_t* order, std::uint64_t never) {
   std::uint64_t sum = 0;
-  for (std::size_t i = First(); i < words / 4; i += Stride()) {
-    const uint4 four = fours[i];
+  for (std::size_t i = First(); order == nullptr && i < words / 4; i += Stride()) {
+    const uint4 four = reinterpret_cast<const uint4*>(memory)[i];
     sum += std::uint64_t{four.x} + four.y + four.z + four.w;
   }
-  if (sum == never) __trap();
-}
-__global__ void __launch_bounds__(kBlock)
-    ReadRandomKernel(const std::uint32_t* memory, std::size_t words, const std::uint32_t* order, std::uint64_t never) {
-  std::uint64_t sum = 0;
-  for (std::size_t i = First(); i < words; i += Stride()) sum += memory[order[i]];
+  for (std::size_t i = First(); order != nullptr && i < words; i += Stride()) sum += memory[order[i]];
   if (sum == never) __trap();
 }
 __global__ void NothingKernel() {}
@@ -255,13 +250,7 @@ void Unpack(Device& device, const State& state, const std::byte* buffer, const P
 }
 
 void Read(Device& device, const std::uint32_t* memory, std::size_t words, const std::uint32_t* order) {
-  const cudaStream_t stream = StreamOf(device);
-  const unsigned blocks = Blocks(device, words);
-  if (order == nullptr) {
-    ReadKernel<<<blocks, kBlock, 0, stream>>>(memory, words, kNever);
-  } else {
-    ReadRandomKernel<<<blocks, kBlock, 0, stream>>>(memory, words, order, kNever);
-  }
+  ReadKernel<<<Blocks(device, words), kBlock, 0, StreamOf(device)>>>(memory, words, order, kNever);
   CHATTY_CUDA(cudaGetLastError());
 }
 

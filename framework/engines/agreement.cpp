@@ -38,7 +38,7 @@ Summary Agreement::AllReduce(const Summary& mine) {
     total.candidate_edges += summary.candidate_edges;
     total.pending_vertices += summary.pending_vertices;
     total.first_pending = std::max(total.first_pending, summary.first_pending);
-    total.fresh_edges += summary.fresh_edges;
+    total.first_edges += summary.first_edges;
     total.stop = total.stop || summary.stop;
     if (traits_.has_measure) run_.program.CombineGlobal(total.global, summary.global);
   });

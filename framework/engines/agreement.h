@@ -14,7 +14,7 @@ namespace chatty {
 struct Summary {
   std::uint64_t active_vertices = 0, active_edges = 0, edges_touched = 0;
   std::int64_t candidate_edges = 0, pending_vertices = 0;
-  std::uint64_t first_pending = 0, fresh_edges = 0;  ///< as in Control
+  std::uint64_t first_pending = 0, first_edges = 0;  ///< as in Control
   bool stop = false;                                 ///< requested; first device checks
   alignas(16) std::byte global[64] = {};             ///< the program's aggregate
 };

@@ -140,7 +140,7 @@ class BspRun {
       const Span span = Timed(spans::kReadCounters);
       control = &steps_.Read(wait_, /*clear=*/true);
     }
-    wanting_ = 0;
+    candidate_edges_ = 0;
     form_ = traits_.every_round ? Form::kAll : Form::kBitmap;
     AllReduce(*control);
     initialised_ = true;
@@ -205,7 +205,7 @@ class BspRun {
 
   /// Between two rounds with few active vertices: activates pending vertices, bucket by bucket.
   void Raise() {
-    buckets_.Note(total_.active_edges, total_.fresh_edges);
+    buckets_.Note(total_.active_edges, total_.first_edges);
     // Once, unless no vertex becomes active: limits must not outrun growing frontiers.
     bool due = buckets_.Due(total_.active_vertices, total_.active_edges);
     for (; due && total_.pending_vertices > 0; due = total_.active_vertices == 0) {
@@ -220,7 +220,7 @@ class BspRun {
         if (form_ == Form::kQueue) frontier_count_ += control->next_count;
       }
       AllReduce(*control, /*released=*/true);
-      buckets_.NoteReleased(total_.active_edges - before.active_edges, total_.fresh_edges);
+      buckets_.NoteReleased(total_.active_edges - before.active_edges, total_.first_edges);
       vertices_updated_ += total_.active_vertices - before.active_vertices;
     }
   }
@@ -264,7 +264,7 @@ class BspRun {
     total_ = Summary{};
     total_.active_vertices = job.active_vertices;
     total_.active_edges = job.ahead.active_edges;
-    total_.candidate_edges = wanting_ = job.ahead.candidate_edges;
+    total_.candidate_edges = candidate_edges_ = job.ahead.candidate_edges;
     total_.pending_vertices = job.pending_vertices;
     total_.stop = job.stop->stop_requested();
     mine_ = total_;
@@ -363,9 +363,9 @@ class BspRun {
     mine_.edges_touched = control.edges_touched;
     mine_.pending_vertices = before.pending_vertices + control.pending_vertices;
     mine_.first_pending = control.first_pending;
-    mine_.fresh_edges = control.fresh_edges;
-    wanting_ += control.candidate_edges;
-    mine_.candidate_edges = wanting_;
+    mine_.first_edges = control.first_edges;
+    candidate_edges_ += control.candidate_edges;
+    mine_.candidate_edges = candidate_edges_;
     agreement_.Measure(round_, mine_);
     total_ = agreement_.AllReduce(mine_);
     first_pending_ = released ? total_.first_pending : std::max(first_pending_, total_.first_pending);
@@ -397,7 +397,7 @@ class BspRun {
 
   RoundState round_;
   Summary mine_, total_;
-  std::int64_t wanting_ = 0;
+  std::int64_t candidate_edges_ = 0;
   std::uint64_t first_pending_ = 0;  // PriorityKey of none later than the first pending vertex
   Form form_ = Form::kBitmap;
   std::size_t frontier_count_ = 0;

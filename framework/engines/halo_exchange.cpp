@@ -261,10 +261,10 @@ void HaloExchange::CountLabelled(const Control& control) {
 }
 
 void HaloExchange::SignalNeighbours(const ExchangeRound& round) const {
-  std::array<std::uint8_t, kMaxDevices> beside{};  // the paths of all buffers, if they are recorded
+  std::array<std::uint8_t, kMaxDevices> paths{};  // the paths of all buffers, if they are recorded
   std::size_t buffers = 0;
   for (PartId q = 0; log_.explains() && q < run_.parts; ++q) {
-    if (q != run_.rank && Entries(run_.rank, q) != 0) beside[buffers++] = sent_.path[q];
+    if (q != run_.rank && Entries(run_.rank, q) != 0) paths[buffers++] = sent_.path[q];
   }
   for (PartId to = 0; to < run_.parts; ++to) {
     if (!Talks(round, run_.rank, to)) continue;
@@ -276,7 +276,7 @@ void HaloExchange::SignalNeighbours(const ExchangeRound& round) const {
     header.path = sent_.path[q];
     header.count = sent_.count[q];
     if (log_.explains()) [[unlikely]] {
-      header.beside = run_.paths->BuffersBeside(header.path, {beside.data(), buffers});
+      header.contending = run_.paths->ContendingBuffers(header.path, {paths.data(), buffers});
       header.expected_bytes = sent_.expected_bytes[q];
       header.begun_ns = sent_.begun_ns;
       header.posted_ns = sent_.posted_ns;
@@ -336,7 +336,7 @@ void HaloExchange::LogReceived(const ExchangeRound& round, PartId from) {
                     .form = header.form,
                     .count = header.count,
                     .expected_bytes = header.expected_bytes,
-                    .load = {.buffers = header.beside, .senders = Senders(round)},
+                    .load = {.buffers = header.contending, .senders = Senders(round)},
                     .measured_us = log_.explains() ? MeasuredUs(round, header) : 0,
                     .labelled = header.labelled,
                     .epoch = epoch_});

@@ -48,7 +48,7 @@ void MessageLog::Record(std::uint32_t round, const LoggedBuffer& buffer) {
   record.expected_bytes = buffer.expected_bytes;
   const BufferShape shape = BufferShapeOf(buffer.form, record.bytes, buffer.count, buffer.size);
   record.predicted_us =
-      paths.PredictUs(buffer.path, buffer.from, buffer.broadcast ? buffer.from : buffer.to, shape, buffer.load);
+      paths.Predict(buffer.path, buffer.from, buffer.broadcast ? buffer.from : buffer.to, shape, buffer.load).us;
   record.measured_us = buffer.measured_us;
 }
 

@@ -22,7 +22,7 @@ struct FusedRun {
   std::uint32_t most_rounds = kAllRounds;
   const std::stop_token* stop = nullptr;
   /// @}
-  TraceTrack* track = nullptr;      ///< gets the engine's steps, if FusedTerms::traces
+  TraceTrack* track = nullptr;      ///< gets the engine's steps, if FusedTraits::traces
   std::uint32_t narrow_rounds = 0;  ///< rounds in a row up to now with fewer edges than FusedTerms::narrow_edges
   bool any_order = true;            ///< edges may be relaxed in any order: nobody has asked for rounds
   bool asynchronous = false;        ///< the run has no rounds: the device keeps it however wide the frontier becomes
@@ -49,15 +49,19 @@ struct FusedRun {
   static constexpr std::uint32_t kAllRounds = ~std::uint32_t{0};
 };
 
-/// When an engine of rounds should hand over.
-struct FusedTerms {
-  /// Rounds in a row with few edges, so that rounds which soon become wide are not handed over.
-  std::uint32_t narrow_rounds = 0;
-  std::uint64_t narrow_edges = ~std::uint64_t{0};  ///< fewer edges than this are few
+/// What a program's engine on one kind of device does, by the program's type: ProgramTraits has it, and plans read it there.
+struct FusedTraits {
   bool keeps_rounds = true;    ///< the engine has rounds or buckets itself; else it runs only where the engine may be chosen
   bool needs_buckets = false;  ///< the engine runs programs with a Priority in buckets alone
   bool asynchronous = true;    ///< the engine runs programs without rounds
   bool traces = false;         ///< the engine reports its steps to a trace; else rounds run where there is one
+};
+
+/// When rounds should hand over to an engine, which may change during a run.
+struct FusedTerms {
+  /// Rounds in a row with few edges, so that rounds which soon become wide are not handed over.
+  std::uint32_t narrow_rounds = 0;
+  std::uint64_t narrow_edges = ~std::uint64_t{0};  ///< fewer edges than this are few
 };
 
 /// See the file. Owned by the steps of the same program and device, and uses their state.

@@ -19,8 +19,8 @@ namespace chatty {
 
 /// Runs programs in turn on one session. A program with `using Input = First::Value` starts each vertex from the previous
 /// program's value. Betweenness consists of two such programs; BFS parents follow BFS levels. Each program has its own
-/// kEdges, so that one turn may follow edges and the next reverse edges. A program's memory stays for its next turn until
-/// the sequence ends. After an exception, the previous program's values remain.
+/// kEdges, so that one turn may follow edges and the next reverse edges. A program is planned once: its job keeps memory and
+/// plan (Job::plan) for its next turn until the sequence ends. After an exception, the previous program's values remain.
 template <class Backends = CompiledBackends>
 class BasicSequence {
  public:
@@ -32,6 +32,15 @@ class BasicSequence {
   template <class P>
   void Prepare() try {
     Add<P>(std::make_shared<TypedProgram<P, Backends>>(P{}));
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfHostMemory("preparing a program");
+  }
+  /// As above, by the decisions of a plan (PlanRun) that has all programs of the sequence; its options are
+  /// RunPlan::Fitted.
+  template <class P>
+  void Prepare(ProgramPlan plan) try {
+    turns_.push_back(
+        {typeid(P), session_->Prepare(std::make_shared<TypedProgram<P, Backends>>(P{}), options_, std::move(plan))});
   } catch (const std::bad_alloc&) {
     ThrowOutOfHostMemory("preparing a program");
   }
@@ -187,10 +196,14 @@ std::vector<ProgramOfRun> ProgramsOfSequence(const RunOptions& options) {
 template <SequenceProgram P, class Backends = CompiledBackends>
 class SequenceJob {
  public:
-  /// Allocates, for all of its programs together. Throws what PlanRun and Session::Prepare throw.
+  /// Plans all of its programs together, and allocates. Throws what PlanRun and Session::Prepare throw.
   SequenceJob(Session& session, const P& program, const RunOptions& options)
-      : program_(program), steps_(session, PlanRun(session, options, ProgramsOfSequence<P, Backends>).Fitted(options)) {
-    ForEachProgram<P>([&]<class S>(std::type_identity<S>) { steps_.template Prepare<S>(); });
+      : SequenceJob(session, program, options, PlanRun(session, options, ProgramsOfSequence<P, Backends>)) {}
+  /// Allocates by a plan that begins with its programs (ProgramsOfSequence), in their order. Each turn's job keeps its part.
+  SequenceJob(Session& session, const P& program, const RunOptions& options, const RunPlan& plan)
+      : program_(program), steps_(session, plan.Fitted(options)) {
+    std::size_t turn = 0;
+    ForEachProgram<P>([&]<class S>(std::type_identity<S>) { steps_.template Prepare<S>(plan.programs.at(turn++)); });
   }
   /// Runs the program. Throws what its programs throw; the job may execute again.
   RunStatistics Execute() {

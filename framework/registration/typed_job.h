@@ -44,7 +44,8 @@ struct JobFor<P, Backends> {
   using type = SequenceJob<P, Backends>;
 };
 
-/// Executes P and, if it is not void, the program D derived from it.
+/// Executes P and, if it is not void, the program D derived from it. Plans both once, before either allocates, and keeps the
+/// plan: jobs of turns and of D are prepared by it, and runs with other parameters do not plan again.
 template <class P, class D, class Backends>
 class TypedJob final : public RegisteredJob {
  public:
@@ -55,7 +56,7 @@ class TypedJob final : public RegisteredJob {
       : session_(&session),
         program_(program),
         value_name_(std::move(value_name)),
-        plan_(Plan(session, program, options)),  // for both programs, before either allocates
+        plan_(Plan(session, program, options)),
         options_(plan_.Fitted(options)) {
     Rebuild();
   }
@@ -168,7 +169,7 @@ class TypedJob final : public RegisteredJob {
       }
     } else if constexpr (SequenceProgram<P>) {
       if (first_ == nullptr) {
-        first_ = std::make_unique<First>(*session_, program_, options_);
+        first_ = std::make_unique<First>(*session_, program_, options_, plan_);
       } else {
         first_->SetProgram(program_);
       }

@@ -184,13 +184,13 @@ CHATTY_FN bool MaySeeOthers(const StateRef<P>& s, EdgeIndex begin, EdgeIndex end
   return false;
 }
 
-/// A thread's counters during a sweep over vertices.
+/// A thread's counters during a sweep over vertices, for those of Control.
 struct Counters {
   std::uint64_t vertices = 0, edges = 0;
-  std::int64_t wanting = 0;
+  std::int64_t candidate_edges = 0;
   // With a Priority:
   std::int64_t pending = 0;
-  std::uint64_t first_pending = 0, fresh = 0;
+  std::uint64_t first_pending = 0, first_edges = 0;
 };
 
 /// The priority of a vertex with this value. NaN: last.
@@ -218,7 +218,7 @@ CHATTY_FN bool ActiveNow(const StateRef<P>& s, LocalId v, const ValueOf<P>& valu
     }
     if ((atomics::Load(s.order.seen + w) & bit) == 0) {
       atomics::Or<true>(s.order.seen + w, bit);
-      tally->fresh += degree;
+      tally->first_edges += degree;
     }
     return true;
   }
@@ -291,7 +291,7 @@ CHATTY_FN bool Updated(const StateRef<P>& s, LocalId v, Counters* tally, Update&
 #else
       const auto edges = static_cast<std::int64_t>(s.graph.reverse.degree(v));
 #endif
-      tally->wanting += wants ? edges : -edges;
+      tally->candidate_edges += wants ? edges : -edges;
     }
   }
   return active;

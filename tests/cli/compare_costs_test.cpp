@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -51,17 +52,48 @@ TEST(CompareTransfers, AreStoppedAfterAnEpoch) {
   EXPECT_THROW(TransferMs(pointers, "host", PeerSchedule(0, 1, 1000, 100), options), AbortedError);
 }
 
-TEST(CompareCosts, CurvesCrossWhereTheModelSays) {
-  CostModel model({"quick", "wide", "absent"}, 2);
-  model.set_cost(0, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, {1, 1e-3});
-  model.set_cost(1, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, {11, 1e-4});
+TEST(CompareCosts, CurvesCrossWhereLinesMeet) {
+  CostModel model({"fast-start", "middle", "wide", "never", "absent"}, 2);
+  const Cost costs[] = {{1, 1e-2}, {11, 1e-3}, {101, 1e-4}, {102, 1e-2}};
+  for (std::size_t path = 0; path < std::size(costs); ++path) {
+    model.set_cost(path, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, costs[path]);
+  }
   const CostCurves curves = CurvesOf(model, "a to b", 0, 1);
-  ASSERT_EQ(curves.lines.size(), 2u);
-  EXPECT_EQ(curves.lines[1].path, "wide");
-  EXPECT_NEAR(curves.lines[0].points.front().second, 1.004, 1e-9);
+  ASSERT_EQ(curves.lines.size(), 4u);
+  EXPECT_EQ(curves.lines[1].path, "middle");
+  EXPECT_NEAR(curves.lines[0].points.front().second, 1.04, 1e-9);
+  EXPECT_EQ(curves.first, "fast-start");
+  ASSERT_EQ(curves.crossings.size(), 2u);
+  EXPECT_NEAR(curves.crossings[0].bytes, 10 / 9e-3, 1e-6);
+  EXPECT_NEAR(curves.crossings[1].bytes, 90 / 9e-4, 1e-6);
+  EXPECT_EQ(curves.crossings[1].after, "wide");
+  for (const CostCurves::Crossing& crossing : curves.crossings) {
+    const auto best = [&](double bytes) {
+      return model.paths()[model.Best(0, 1, Encoding::kDense, static_cast<std::size_t>(bytes), 0)];
+    };
+    EXPECT_EQ(best(crossing.bytes - 1), crossing.before);
+    EXPECT_EQ(best(crossing.bytes + 2), crossing.after);
+  }
+  EXPECT_TRUE(CurvesOf(model, "b to a", 1, 0).crossings.empty()) << "no path";
+  // Beyond the largest size, and below the least, nothing is told.
+  model.set_cost(2, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, {11 + 1e-3 * 2 * kMostCurve, 0});
+  EXPECT_EQ(CurvesOf(model, "a to b", 0, 1).crossings.size(), 1u);
+  model.set_cost(1, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, {1.01, 1e-3});
+  EXPECT_EQ(CurvesOf(model, "a to b", 0, 1).first, "middle");
+}
+
+TEST(CompareCosts, CurvesOfEntriesCrossByTheirEntries) {
+  CostModel model({"a", "b"}, 2);
+  for (const Encoding encoding : {Encoding::kDense, Encoding::kSparse}) {
+    const double each = encoding == Encoding::kSparse ? 1e-1 : 0;  // dear for each entry
+    model.set_cost(0, 0, 1, encoding, MeasuredLoad::kAlone, {1, 1e-3, each});
+    model.set_cost(1, 0, 1, encoding, MeasuredLoad::kAlone, {20, 1e-3, 0});
+  }
+  EXPECT_TRUE(CurvesOf(model, "", 0, 1).crossings.empty()) << "blocks: the first is always cheaper";
+  const CostCurves curves = CurvesOf(model, "", 0, 1, {Encoding::kSparse, 8});
   ASSERT_EQ(curves.crossings.size(), 1u);
-  EXPECT_NEAR(curves.crossings[0].bytes, 10 / 9e-4, 1);
-  EXPECT_EQ(curves.crossings[0].after, "wide");
+  EXPECT_NEAR(curves.crossings[0].bytes, 19 * 80, 1e-6) << "1 + 0.1 * bytes / 8 = 20";
+  EXPECT_EQ(curves.crossings[0].after, "b");
 }
 
 TEST(CompareCosts, CurvesAreOfPathsThatJoin) {

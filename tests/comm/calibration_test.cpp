@@ -84,6 +84,12 @@ Calibration Example() {
   return calibration;
 }
 
+std::string WithChecksum(const std::string& text) {
+  std::uint64_t sum = Hash(text.size());
+  for (const char c : text) sum = Hash(sum ^ static_cast<unsigned char>(c));
+  return text + fmt::format("checksum {:016x}\n", sum);
+}
+
 TEST_F(CacheTest, WhatIsKeptComesBack) {
   const std::string fingerprint = MachineFingerprint(machines::NvSwitch(4));
   LoadedCalibration loaded = LoadCalibration(fingerprint);
@@ -103,11 +109,8 @@ TEST_F(CacheTest, WhatIsKeptComesBack) {
 
 TEST_F(CacheTest, SeedsOfTheFuzzerAreOfThisVersion) {
   for (const char* seed : {"cost", "broadcast", "probe"}) {
-    std::string text = Read(std::string(CHATTY_SOURCE_DIR "/tests/fuzz/corpus/costs/") + seed).substr(1);
-    std::uint64_t sum = Hash(text.size());
-    for (const char c : text) sum = Hash(sum ^ static_cast<unsigned char>(c));
-    text += fmt::format("checksum {:016x}\n", sum);
-    const Calibration calibration = ParseCalibration(text, "a machine\n");
+    const std::string text = Read(std::string(CHATTY_SOURCE_DIR "/tests/fuzz/corpus/costs/") + seed).substr(1);
+    const Calibration calibration = ParseCalibration(WithChecksum(text), "a machine\n");
     const CostModel& model = calibration.model;
     EXPECT_EQ(model.cost(0, 0, 1, Encoding::kSparse).exists(), seed == std::string_view("cost"));
     EXPECT_EQ(model.cost(0, 1, 1, Encoding::kDense, MeasuredLoad::kAllToAll).exists(),
@@ -139,6 +142,42 @@ TEST_F(CacheTest, EveryDamageIsNoticed) {
   EXPECT_NE(loaded.why.find(path), std::string::npos) << loaded.why;
   SaveCalibration(fingerprint, Example());
   EXPECT_TRUE(LoadCalibration(fingerprint).calibration);
+}
+
+/// The text with another figure in a line of costs or probes and a checksum that is right.
+std::string WithFigure(std::string text, std::string_view line, std::size_t word, std::string_view figure) {
+  std::size_t at = text.find(fmt::format("\n{} ", line)) + 1;
+  for (; word > 0; --word) at = text.find(' ', at) + 1;
+  text.replace(at, text.find_first_of(" \n", at) - at, figure);
+  return WithChecksum(text.substr(0, text.rfind("checksum ")));
+}
+
+TEST_F(CacheTest, FiguresThatNoMachineHasAreRefused) {
+  const std::string fingerprint = "machine\n", text = CalibrationText(fingerprint, Example());
+  struct Field {
+    std::string_view line;
+    std::size_t word;
+    std::string_view says;
+  };
+  for (const Field& field : {Field{"cost", 6, "alpha_us is no number from 0 to 1000000000"},
+                             Field{"cost", 7, "beta_us_per_byte is no number from 0 to 1000000"},
+                             Field{"cost", 8, "gamma_us_per_entry is no number from 0 to 1000000"},
+                             Field{"cost", 9, "error is no number from 0 to 1000000000"},
+                             Field{"cost", 10, "samples is no number from 1 to 4294967295"},
+                             Field{"cost", 11, "largest is no number from 0 to 1000000000000"},
+                             Field{"cost", 1, "the path of a cost is no number from 0 to 1"},
+                             Field{"probe", 4, "the value of a probe is no number from 0 to 1e+18"}}) {
+    SCOPED_TRACE(field.says);
+    EXPECT_NO_THROW(ParseCalibration(WithFigure(text, field.line, field.word, "1"), fingerprint));
+    for (const std::string_view figure : {"1e308", "-1", "inf", "nan", "much"}) {
+      try {
+        ParseCalibration(WithFigure(text, field.line, field.word, figure), fingerprint);
+        ADD_FAILURE() << "taken: " << figure;
+      } catch (const InputError& error) {
+        EXPECT_EQ(error.what(), fmt::format("is damaged: {}", field.says)) << figure;
+      }
+    }
+  }
 }
 
 TEST_F(CacheTest, DamageIsToldWithoutWhatTerminalsObey) {

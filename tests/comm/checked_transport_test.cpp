@@ -139,6 +139,7 @@ class PairsOnly final : public Transport {
 TEST(TransportDefaults, ATransportNeedsNoBroadcasts) {
   PairsOnly transport;
   EXPECT_EQ(transport.slots(), kMinTransportSlots);
+  EXPECT_FALSE(transport.has_broadcasts());
   EXPECT_THROW(transport.BroadcastOutbox(0, 0), CapabilityError);
   EXPECT_THROW(transport.Broadcast(0, 1, 0), CapabilityError);
   EXPECT_THROW(transport.ReceiveBroadcast(1, 0, 1, 0), CapabilityError);

@@ -184,44 +184,8 @@ TEST(CostModel, EncodingsHaveCostsOfTheirOwnWhereTheyWereMeasured) {
   EXPECT_DOUBLE_EQ(model.PredictUs(0, 0, 1, kDense, 8, 0), 18) << "and of blocks nothing is different";
 }
 
-TEST(CostModel, CrossoversAreWhereLinesMeet) {
-  CostModel model({"fast-start", "middle", "wide", "never"}, 2);
-  model.set_cost(0, 0, 1, kDense, kAlone, {1, 1e-2, 0});
-  model.set_cost(1, 0, 1, kDense, kAlone, {11, 1e-3, 0});
-  model.set_cost(2, 0, 1, kDense, kAlone, {101, 1e-4, 0});
-  model.set_cost(3, 0, 1, kDense, kAlone, {102, 1e-2, 0});
-  const std::vector<Crossover> found = model.Crossovers(0, 1, kDense);
-  ASSERT_EQ(found.size(), 2u);
-  EXPECT_NEAR(found[0].bytes, 10 / 9e-3, 1e-6);
-  EXPECT_EQ(found[0].before, 0u);
-  EXPECT_EQ(found[0].after, 1u);
-  EXPECT_NEAR(found[1].bytes, 90 / 9e-4, 1e-6);
-  EXPECT_EQ(found[1].after, 2u);
-  for (const Crossover& crossover : found) {
-    EXPECT_EQ(model.Best(0, 1, kDense, static_cast<std::size_t>(crossover.bytes) - 1, 0), crossover.before);
-    EXPECT_EQ(model.Best(0, 1, kDense, static_cast<std::size_t>(crossover.bytes) + 2, 0), crossover.after);
-  }
-  EXPECT_EQ(model.Crossovers(0, 1, kDense, kAllToAll, 0, 50e3).size(), 1u) << "beyond the most that was asked for";
-  EXPECT_TRUE(model.Crossovers(1, 0, kDense).empty()) << "no path";
-  EXPECT_THROW(model.Crossovers(0, 2, kDense), UsageError);
-  EXPECT_THROW(model.Crossovers(0, 0, kDense), UsageError);
-}
-
-TEST(CostModel, CrossoversOfEntries) {
-  CostModel model({"a", "b"}, 2);
-  for (const Encoding encoding : {kDense, kSparse}) {
-    model.set_cost(0, 0, 1, encoding, kAlone, {1, 1e-3, encoding == kSparse ? 1e-1 : 0});  // dear for each entry
-    model.set_cost(1, 0, 1, encoding, kAlone, {20, 1e-3, 0});
-  }
-  EXPECT_TRUE(model.Crossovers(0, 1, kDense).empty()) << "blocks: the first is always cheaper";
-  const std::vector<Crossover> found = model.Crossovers(0, 1, kSparse, kAlone, 8);
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_NEAR(found[0].bytes, 19 * 80, 1e-6) << "1 + 0.1 * bytes / 8 = 20";
-  EXPECT_EQ(found[0].after, 1u);
-}
-
-/// The names from the fastest to the slowest.
-std::vector<std::string> CheapestFirst(const CostModel& model, std::size_t from, std::size_t to, std::size_t bytes) {
+/// The names of paths from the fastest to the slowest for a block of memory.
+std::vector<std::string> FastestFirst(const CostModel& model, std::size_t from, std::size_t to, std::size_t bytes) {
   std::vector<std::pair<double, std::string>> times;
   for (std::size_t path = 0; path < model.paths().size(); ++path) {
     if (model.Joins(path, from, to))
@@ -230,75 +194,76 @@ std::vector<std::string> CheapestFirst(const CostModel& model, std::size_t from,
   std::stable_sort(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> names;
   for (const auto& [time, name] : times) names.push_back(name);
+  const std::size_t best = model.Best(from, to, kDense, bytes, 0);
+  EXPECT_EQ(best == CostModel::kNoPath ? std::vector<std::string>() : std::vector{model.paths()[best]},
+            std::vector(names.begin(), names.begin() + (names.empty() ? 0 : 1)));
   return names;
 }
-std::string BestName(const CostModel& model, std::size_t from, std::size_t to, std::size_t bytes) {
-  const std::size_t best = model.Best(from, to, kDense, bytes, 0);
-  return best == CostModel::kNoPath ? "" : model.paths()[best];
-}
-constexpr std::string_view kFour[] = {"uva", "staged", "nccl", "p2p-copy", "p2p-direct"};
+constexpr std::string_view kFive[] = {"uva", "staged", "nccl", "p2p-copy", "p2p-direct"};
 
 TEST(NominalCosts, OverNvlinkPeersComeFirst) {
   for (const Topology& topology : {machines::NvSwitch(4), machines::NvSwitch(8), machines::Dgx1()}) {
-    const CostModel model = CostModel::Nominal(topology, kFour);
+    const CostModel model = CostModel::Nominal(topology, kFive);
     EXPECT_FALSE(model.measured());
     for (const std::size_t bytes : {std::size_t{4}, std::size_t{4096}, std::size_t{1} << 20, std::size_t{256} << 20}) {
-      const std::vector<std::string> order = CheapestFirst(model, 0, 3, bytes);
+      const std::vector<std::string> order = FastestFirst(model, 0, 3, bytes);
       ASSERT_EQ(order.size(), 5u);
-      EXPECT_EQ(order[0], "p2p-direct") << topology.name() << ", " << bytes;
-      EXPECT_EQ(order[1], "p2p-copy") << topology.name() << ", " << bytes;
-      EXPECT_EQ(order[2], "nccl") << topology.name() << ", " << bytes;
+      EXPECT_EQ(std::vector(order.begin(), order.begin() + 3), (std::vector<std::string>{"p2p-direct", "p2p-copy", "nccl"}))
+          << topology.name() << ", " << bytes;
     }
   }
 }
 
-TEST(NominalCosts, OnOneGpuNcclJoinsNobody) {
-  const Topology shared = machines::OneGpu(3);
-  for (const Topology& topology : {shared, Masked(shared, LinkMask::Parse("none", 3))}) {
-    const CostModel model = CostModel::Nominal(topology, kFour);
-    const std::size_t nccl = model.Find("nccl");
-    EXPECT_FALSE(model.Joins(nccl, 0, 1)) << topology.link(0, 1).bandwidth;
-    EXPECT_EQ(model.PredictUs(nccl, 0, 0, kDense, 4, 0), kInfinite);
+TEST(NominalCosts, EachPairHasTheFastestPathThatItsLinkAllows) {
+  const auto masked = [](const Topology& topology, const char* mask) {
+    return Masked(topology, LinkMask::Parse(mask, topology.size()));
+  };
+  struct Case {
+    const char* why;
+    Topology topology;
+    std::size_t to;
+    std::size_t bytes;
+    std::string_view best;
+  };
+  const Topology switched = machines::NvSwitch(4), shared = machines::OneGpu(3);
+  for (const Case& one : {
+           Case{"no peers", machines::NoPeers(), 1, 4, "uva"},
+           {"no peers", machines::NoPeers(), 1, 4096, "uva"},
+           {"no peers", machines::NoPeers(), 1, 64 << 20, "staged"},
+           {"of a board", machines::TwoQuads(), 1, 1 << 20, "p2p-direct"},
+           {"across sockets", machines::TwoQuads(), 4, 1 << 24, "staged"},
+           {"across sockets", machines::TwoQuads(), 4, 64, "uva"},
+           {"two NVLinks", machines::Dgx1(), 3, 1 << 24, "p2p-direct"},
+           {"within a mask", masked(switched, "pairs {0,1}{2,3}"), 1, 1 << 20, "p2p-direct"},
+           {"all masked", masked(switched, "none"), 1, 64 << 20, "staged"},
+           {"all masked", masked(switched, "none"), 1, 64, "uva"},
+           {"one GPU", shared, 1, 1 << 24, "p2p-direct"},
+           {"one GPU, masked", masked(shared, "none"), 1, 1 << 24, "staged"},
+       }) {
+    EXPECT_EQ(FastestFirst(CostModel::Nominal(one.topology, kFive), 0, one.to, one.bytes).at(0), one.best)
+        << one.why << ", " << one.bytes;
   }
-  EXPECT_EQ(BestName(CostModel::Nominal(shared, kFour), 0, 1, 1 << 24), "p2p-direct");
-  EXPECT_EQ(BestName(CostModel::Nominal(Masked(shared, LinkMask::Parse("none", 3)), kFour), 0, 1, 1 << 24), "staged");
-}
-
-TEST(NominalCosts, WithoutPeersHostMemoryServes) {
-  const CostModel model = CostModel::Nominal(machines::NoPeers(), kFour);
-  EXPECT_EQ(BestName(model, 0, 1, 4), "uva");
-  EXPECT_EQ(BestName(model, 0, 1, 4096), "uva");
-  EXPECT_EQ(BestName(model, 0, 1, 64 << 20), "staged");
-  EXPECT_FALSE(model.Joins(model.Find("p2p-direct"), 0, 1));
-  EXPECT_FALSE(model.Joins(model.Find("p2p-copy"), 0, 1));
-  EXPECT_EQ(model.PredictUs(model.Find("p2p-copy"), 0, 0, kDense, 4, 0), kInfinite);
-  const std::vector<Crossover> crossovers = model.Crossovers(0, 1, kDense);
-  ASSERT_EQ(crossovers.size(), 1u);
-  EXPECT_EQ(model.paths()[crossovers[0].before], "uva");
-  EXPECT_EQ(model.paths()[crossovers[0].after], "staged");
-}
-
-TEST(NominalCosts, QuadsAndTheDgx1DifferByPair) {
-  const CostModel quads = CostModel::Nominal(machines::TwoQuads(), kFour);
-  EXPECT_EQ(BestName(quads, 0, 1, 1 << 20), "p2p-direct") << "of a board";
-  EXPECT_EQ(BestName(quads, 0, 4, 1 << 24), "staged") << "across sockets";
-  EXPECT_EQ(BestName(quads, 0, 4, 64), "uva");
-  const CostModel dgx = CostModel::Nominal(machines::Dgx1(), kFour);
-  EXPECT_EQ(BestName(dgx, 0, 3, 1 << 24), "p2p-direct");
-  EXPECT_NE(BestName(dgx, 0, 5, 1 << 24), "p2p-direct") << "no NVLink joins these";
+  EXPECT_NE(FastestFirst(CostModel::Nominal(machines::Dgx1(), kFive), 0, 5, 1 << 24).at(0), "p2p-direct") << "no NVLink";
+  EXPECT_NE(FastestFirst(CostModel::Nominal(masked(switched, "pairs {0,1}{2,3}"), kFive), 0, 2, 1 << 20).at(0),
+            "p2p-direct");
+  const CostModel dgx = CostModel::Nominal(machines::Dgx1(), kFive);
   const std::size_t direct = dgx.Find("p2p-direct");
   EXPECT_GT(dgx.PredictUs(direct, 0, 1, kDense, 1 << 24, 0), 1.5 * dgx.PredictUs(direct, 0, 3, kDense, 1 << 24, 0))
       << "one link, or two";
 }
 
-TEST(NominalCosts, EachMaskHasItsOwnChoice) {
-  const Topology all = machines::NvSwitch(4);
-  const CostModel masked = CostModel::Nominal(Masked(all, LinkMask::Parse("pairs {0,1}{2,3}", 4)), kFour);
-  EXPECT_EQ(BestName(masked, 0, 1, 1 << 20), "p2p-direct");
-  EXPECT_NE(BestName(masked, 0, 2, 1 << 20), "p2p-direct");
-  const CostModel none = CostModel::Nominal(Masked(all, LinkMask::Parse("none", 4)), kFour);
-  EXPECT_EQ(BestName(none, 0, 1, 64 << 20), "staged");
-  EXPECT_EQ(BestName(none, 0, 1, 64), "uva");
+TEST(NominalCosts, PathsJoinWhatTheyCan) {
+  const Topology shared = machines::OneGpu(3);
+  for (const Topology& topology : {shared, Masked(shared, LinkMask::Parse("none", 3))}) {
+    const CostModel model = CostModel::Nominal(topology, kFive);
+    const std::size_t nccl = model.Find("nccl");
+    EXPECT_FALSE(model.Joins(nccl, 0, 1)) << topology.link(0, 1).bandwidth;
+    EXPECT_EQ(model.PredictUs(nccl, 0, 0, kDense, 4, 0), kInfinite);
+  }
+  const CostModel model = CostModel::Nominal(machines::NoPeers(), kFive);
+  EXPECT_FALSE(model.Joins(model.Find("p2p-direct"), 0, 1));
+  EXPECT_FALSE(model.Joins(model.Find("p2p-copy"), 0, 1));
+  EXPECT_EQ(model.PredictUs(model.Find("p2p-copy"), 0, 0, kDense, 4, 0), kInfinite);
 }
 
 TEST(NominalCosts, LoadsAreNoFasterAlone) {
@@ -328,8 +293,8 @@ TEST(NominalCosts, AccessOneWayIsNone) {
   for (const auto& [from, to] : {std::pair(0, 1), std::pair(1, 0)}) {
     EXPECT_FALSE(model.Joins(model.Find("p2p-direct"), from, to)) << from;
     EXPECT_FALSE(model.Joins(model.Find("p2p-copy"), from, to)) << from;
-    EXPECT_EQ(BestName(model, from, to, 64), "uva");
-    EXPECT_EQ(BestName(model, from, to, 64 << 20), "staged");
+    EXPECT_EQ(FastestFirst(model, from, to, 64).at(0), "uva");
+    EXPECT_EQ(FastestFirst(model, from, to, 64 << 20).at(0), "staged");
   }
   const CostModel none = CostModel::Nominal(Masked(machines::NvSwitch(2), LinkMask::Parse("none", 2)));
   for (std::size_t path = 0; path < none.paths().size(); ++path) {

@@ -66,7 +66,7 @@ class SelectorTest : public testing::Test {
   TransportSelector Between(const std::vector<std::string_view>& names, const CostModel& model) const {
     std::vector<std::unique_ptr<Transport>> paths;
     for (const std::string_view name : names) paths.push_back(Make(name));
-    return {std::move(paths), Broadcasts::kChosen, /*meets=*/true, model};
+    return {std::move(paths), Broadcasts::kChosen, /*collectives=*/true, model};
   }
   /// What ChooseAll says of one buffer to each, while all devices send.
   using Paths = std::vector<std::pair<std::string_view, double>>;
@@ -88,7 +88,8 @@ TEST(AutoMayTake, IsWhatSelectPathsGoesBy) {
   for (const TransportInfo& info : Transports()) {
     if (!info.host) continue;  // the fastest by far, beside one that always serves
     const CostModel model = Alike({{"staged", Cost{1e3, 1}}, {std::string(info.name), Cost{1, 1e-3}}}, 1);
-    const std::vector<std::string_view> taken = SelectPaths({}, DeviceKind::kHost, model, Square(1 << 16), /*meets=*/true);
+    const std::vector<std::string_view> taken =
+        SelectPaths({}, DeviceKind::kHost, model, Square(1 << 16), /*collectives=*/true);
     const bool takes = std::find(taken.begin(), taken.end(), info.name) != taken.end();
     EXPECT_EQ(AutoMayTake(info.name, DeviceKind::kHost), takes) << info.name;
   }
@@ -140,7 +141,7 @@ TEST_F(SelectorTest, TheErrorIsThatOfTheLoad) {
   const TransportSelector selector = Between({"p2p-direct", "staged"}, model);
   EXPECT_EQ(selector.path_name(selector.Choose(0, 1, Block(1000), {}).path), "staged");
   EXPECT_EQ(selector.path_name(selector.Choose(0, 1, Block(1000), {3, kDevices}).path), "p2p-direct");
-  EXPECT_DOUBLE_EQ(model.Error(1, 0, 1, Encoding::kDense, {3, 1}), 0.3 * 2 / 11) << "3 of 12 buffers";
+  EXPECT_DOUBLE_EQ(model.CostUnder(1, 0, 1, Encoding::kDense, {3, 1}).error, 0.3 * 2 / 11) << "3 of 12 buffers";
   const TransportSelector::Choice broadcast{0, 80, 0.1}, unsure{0, 80, 0.3}, pairs{0, 100, 0.15};
   EXPECT_TRUE(TransportSelector::BroadcastPays(broadcast, pairs));
   EXPECT_FALSE(TransportSelector::BroadcastPays(unsure, pairs));
@@ -151,7 +152,6 @@ TEST_F(SelectorTest, BuffersThatGoAnotherWayAreNoLoad) {
   // A link joins 0 and 1 alone. Through host memory copies are faster than kernels' loads for two buffers at once, not for
   // three.
   CostModel model({"p2p-direct", "staged", "uva"}, kDevices);
-  model.set_links_apart(true);
   for (PartId from = 0; from < kDevices; ++from) {
     for (PartId to = 0; to < kDevices; ++to) {
       for (const MeasuredLoad load : kAllLoads) {
@@ -162,6 +162,12 @@ TEST_F(SelectorTest, BuffersThatGoAnotherWayAreNoLoad) {
       }
     }
   }
+  // As over PCIe, which leads to host memory, too.
+  const TransportSelector one_way = Between({"p2p-direct", "staged", "uva"}, model);
+  EXPECT_EQ(PathsOf(one_way, 0, {1, 2, 3}, Block(1000)), (Paths{{"p2p-direct", 11.25}, {"uva", 100}, {"uva", 100}}));
+  EXPECT_EQ(one_way.ContendingBuffers(0, std::vector<std::uint8_t>{0, 1, 2, 1}), 4u);
+
+  model.SetMachine(machines::NvSwitch(kDevices));  // links apart
   const TransportSelector selector = Between({"p2p-direct", "staged", "uva"}, model);
   const auto paths = [&](PartId from, const std::vector<PartId>& to) { return PathsOf(selector, from, to, Block(1000)); };
   EXPECT_EQ(selector.path_name(selector.Choose(0, 2, Block(1000), {3, kDevices}).path), "uva") << "beside two more";
@@ -169,19 +175,14 @@ TEST_F(SelectorTest, BuffersThatGoAnotherWayAreNoLoad) {
   EXPECT_EQ(paths(2, {0, 1, 3}), (Paths{{"uva", 100}, {"uva", 100}, {"uva", 100}})) << "nobody is linked with 2";
   EXPECT_EQ(paths(1, {0}), (Paths{{"p2p-direct", 5.25}}));
   EXPECT_EQ(paths(1, {}), Paths());
-  EXPECT_EQ(selector.BuffersBeside(1, std::vector<std::uint8_t>{0, 1, 2, 1}), 3u);
-  EXPECT_EQ(selector.BuffersBeside(0, std::vector<std::uint8_t>{0, 1, 2, 1}), 1u);
-
-  model.set_links_apart(false);  // as over PCIe, which leads to host memory, too
-  const TransportSelector one_way = Between({"p2p-direct", "staged", "uva"}, model);
-  EXPECT_EQ(PathsOf(one_way, 0, {1, 2, 3}, Block(1000)), (Paths{{"p2p-direct", 11.25}, {"uva", 100}, {"uva", 100}}));
-  EXPECT_EQ(one_way.BuffersBeside(0, std::vector<std::uint8_t>{0, 1, 2, 1}), 4u);
+  EXPECT_EQ(selector.ContendingBuffers(1, std::vector<std::uint8_t>{0, 1, 2, 1}), 3u);
+  EXPECT_EQ(selector.ContendingBuffers(0, std::vector<std::uint8_t>{0, 1, 2, 1}), 1u);
 }
 
 TEST_F(SelectorTest, WhatMovesTogetherDoesNotEndUpSlower) {
   // One buffer over links is fast, three are slow: each of two that leave host memory would be right if the other stayed.
   CostModel model({"p2p-direct", "staged"}, kDevices);
-  model.set_links_apart(true);
+  model.SetMachine(machines::NvSwitch(kDevices));  // links apart
   for (PartId to = 1; to < kDevices; ++to) {
     for (const MeasuredLoad load : kAllLoads) {
       Set(model, 0, 0, to, load, Cost{load == MeasuredLoad::kAllToAll ? 90.0 : 3, 0});
@@ -200,9 +201,6 @@ class Named final : public Transport {
   std::byte* Outbox(PartId, PartId, std::uint64_t) override { return nullptr; }
   void Post(PartId, PartId, std::size_t, std::uint64_t) override {}
   const std::byte* Receive(PartId, PartId, std::size_t, std::uint64_t) override { return nullptr; }
-  std::byte* BroadcastOutbox(PartId, std::uint64_t) override { return nullptr; }
-  void Broadcast(PartId, std::size_t, std::uint64_t) override {}
-  const std::byte* ReceiveBroadcast(PartId, PartId, std::size_t, std::uint64_t) override { return nullptr; }
 
  private:
   std::string_view name_;
@@ -212,9 +210,10 @@ TEST(TransportSelector, NcclGoesThroughHostMemoryWhereSomePairHasNoLink) {
   const auto beside_staged = [](const Topology& topology) {
     std::vector<std::unique_ptr<Transport>> paths;
     for (const std::string_view name : {"nccl", "staged", "p2p-copy"}) paths.push_back(std::make_unique<Named>(name));
-    const TransportSelector selector(std::move(paths), Broadcasts::kNever, /*meets=*/true, CostModel::Nominal(topology));
-    EXPECT_EQ(selector.BuffersBeside(2, std::vector<std::uint8_t>{2, 1}), 1u) << "links are apart";
-    return selector.BuffersBeside(0, std::vector<std::uint8_t>{0, 1}) == 2;
+    const TransportSelector selector(std::move(paths), Broadcasts::kNever, /*collectives=*/true,
+                                     CostModel::Nominal(topology));
+    EXPECT_EQ(selector.ContendingBuffers(2, std::vector<std::uint8_t>{2, 1}), 1u) << "links are apart";
+    return selector.ContendingBuffers(0, std::vector<std::uint8_t>{0, 1}) == 2;
   };
   EXPECT_FALSE(beside_staged(machines::NvSwitch(4)));
   EXPECT_TRUE(beside_staged(Masked(machines::NvSwitch(4), LinkMask::Parse("pairs {0,1}{2,3}", 4))));
@@ -224,8 +223,8 @@ TEST(TransportSelector, NcclGoesThroughHostMemoryWhereSomePairHasNoLink) {
 
 TEST(SelectPaths, WhatAModelNamesNeedNotBeInTheBuild) {
   const CostModel model = Alike({{"nccl", Cost{1, 1e-6}}, {"telepathy", Cost{1, 1e-6}}, {"staged", Cost{20, 1e-3}}}, 1);
-  for (const bool meets : {true, false}) {
-    const auto paths = SelectPaths(ParseCommSpec("auto"), DeviceKind::kCuda, model, Square(1 << 20), meets);
+  for (const bool collectives : {true, false}) {
+    const auto paths = SelectPaths(ParseCommSpec("auto"), DeviceKind::kCuda, model, Square(1 << 20), collectives);
     for (const std::string_view path : paths) EXPECT_NE(FindTransport(path), nullptr) << path;
   }
 }
@@ -233,8 +232,8 @@ TEST(SelectPaths, WhatAModelNamesNeedNotBeInTheBuild) {
 #if CHATTY_WITH_NCCL
 TEST(SelectPaths, WhereNobodyMeetsCollectivePathsAreTakenByNameAlone) {
   const CostModel model = Alike({{"nccl", Cost{1, 1e-6}}, {"staged", Cost{20, 1e-3}}}, 1);
-  const auto paths = [&](std::string_view comm, bool meets) {
-    return SelectPaths(ParseCommSpec(comm), DeviceKind::kCuda, model, Square(1 << 20), meets);
+  const auto paths = [&](std::string_view comm, bool collectives) {
+    return SelectPaths(ParseCommSpec(comm), DeviceKind::kCuda, model, Square(1 << 20), collectives);
   };
   EXPECT_EQ(paths("auto", true), (std::vector<std::string_view>{"nccl"}));
   EXPECT_EQ(paths("auto", false), (std::vector<std::string_view>{"staged"}));
@@ -283,7 +282,7 @@ TEST_F(SelectorTest, EnginesTakeLongerThanACalibration) {
     model.set_measured(measured);
     const TransportSelector selector = Between({"p2p-direct"}, model);
     const auto predict = [&](bool payload) {
-      return selector.PredictUs(0, 0, 1, {Encoding::kSparse, 1000, 10, payload}, {});
+      return selector.Predict(0, 0, 1, {Encoding::kSparse, 1000, 10, payload}, {}).us;
     };
     EXPECT_DOUBLE_EQ(predict(true), 12) << "operators hand over blocks as a calibration does";
     EXPECT_EQ(predict(false) > 12, measured);
@@ -310,7 +309,7 @@ TEST_F(SelectorTest, WhereLinksAreWholeStoresIntoPeersMemoryAreTakenAlone) {
   model.set_measured(true);
   if (AutoMayTake("p2p-direct", DeviceKind::kCuda)) {
     for (std::size_t bytes = 256; bytes <= std::size_t{1} << 30; bytes *= 4) {
-      EXPECT_EQ(SelectPaths({}, DeviceKind::kCuda, model, Square(bytes), /*meets=*/true),
+      EXPECT_EQ(SelectPaths({}, DeviceKind::kCuda, model, Square(bytes), /*collectives=*/true),
                 (std::vector<std::string_view>{"p2p-direct"}))
           << bytes;
     }
@@ -326,7 +325,7 @@ TEST_F(SelectorTest, WhereLinksAreWholeStoresIntoPeersMemoryAreTakenAlone) {
       const TransportSelector::Choice choice = selector.Choose(0, 1, buffer, {kDevices - 1, kDevices});
       EXPECT_EQ(selector.path_name(choice.path), "p2p-direct") << bytes << EncodingName(encoding);
       for (std::size_t path = 0; path < selector.size(); ++path) {
-        EXPECT_LE(0.85 * choice.us, selector.PredictUs(path, 0, 1, buffer, {kDevices - 1, kDevices})) << bytes;
+        EXPECT_LE(0.85 * choice.us, selector.Predict(path, 0, 1, buffer, {kDevices - 1, kDevices}).us) << bytes;
       }
     }
     const std::vector<std::string_view> taken = SelectPaths({}, DeviceKind::kCuda, nominal, Square(bytes), true);

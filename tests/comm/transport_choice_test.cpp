@@ -205,7 +205,7 @@ TEST(CanJoin, NcclJoinsEachGpuOnce) {
     }
     for (std::size_t bytes = 1 << 10; bytes <= 1 << 26; bytes *= 2) {
       const PairBytesTable all(3, std::vector<std::size_t>(3, bytes));
-      const auto paths = SelectPaths({}, DeviceKind::kCuda, model, all, /*meets=*/true);
+      const auto paths = SelectPaths({}, DeviceKind::kCuda, model, all, /*collectives=*/true);
       EXPECT_NE(paths.front(), "auto") << "nothing was chosen";
       nccl = nccl || std::find(paths.begin(), paths.end(), "nccl") != paths.end();
     }

@@ -252,6 +252,67 @@ TEST_P(Comm, WhatIsReadInPlaceIsCountedAsWhatIsCopied) {
   }
 }
 
+/// A user's transport: no more than messages to pairs, through host memory that all devices address.
+class PairsOnly final : public Transport {
+ public:
+  PairsOnly(std::span<Device* const> devices, const PairBytesTable& capacities) : devices_(devices.begin(), devices.end()) {
+    for (std::size_t from = 0; from < devices.size(); ++from) {
+      for (std::size_t to = 0; to < devices.size(); ++to) {
+        for (std::uint32_t slot = 0; slot < kMinTransportSlots; ++slot) {
+          buffers_.emplace_back(*devices[from], capacities[from][to] + kAlignment);
+        }
+      }
+    }
+  }
+  std::string_view name() const override { return "pairs-only"; }
+  std::byte* Outbox(PartId from, PartId to, std::uint64_t epoch) override {
+    void* at = buffers_[(from * devices_.size() + to) * kMinTransportSlots + epoch % kMinTransportSlots].data();
+    std::size_t room = 2 * kAlignment;
+    return static_cast<std::byte*>(std::align(kAlignment, kAlignment, at, room));
+  }
+  void Post(PartId from, PartId, std::size_t, std::uint64_t) override { devices_[from]->stream().Synchronize(); }
+  const std::byte* Receive(PartId at, PartId from, std::size_t, std::uint64_t epoch) override {
+    return Outbox(from, at, epoch);
+  }
+
+ private:
+  static constexpr std::size_t kAlignment = 256;
+  std::vector<Device*> devices_;
+  std::vector<Pinned<std::byte>> buffers_;  // [from][to][slot]
+};
+
+TEST_P(Comm, ATransportOfPairsRunsEveryProgram) {
+  const Graph graph = RandomGraph(38, CHATTY_TEST_SANITIZED ? 300 : 800, 6.0, WeightKind::kInt32, true);
+  Session session(graph, std::move(devices_), DividedBy("random"));
+  for (const RegisteredProgram* any : Programs().All()) {
+    if (NeedsData(*any)) continue;
+    const RegisteredProgram& program = Programs().Find(any->name(), kKind);
+    const ParameterValues parameters = From(program, graph, 17);
+    for (const bool broadcast : {false, true}) {
+      for (const Execution execution : {Execution::kBsp, Execution::kAsync}) {
+        if (execution == Execution::kAsync && (broadcast || program.safety() != "monotone")) continue;
+        SCOPED_TRACE(testing::Message() << ExecutionName(execution) << " " << program.name()
+                                        << ", by broadcasts: " << broadcast);
+        RunOptions options;
+        options.execution = program.safety() == "operators" ? Execution::kAuto : execution;
+        options.comm.broadcast = broadcast;
+        options.timeout = std::chrono::seconds(30);
+        options.transport_factory = [](std::span<Device* const> devices, const PairBytesTable& capacities,
+                                       const TransportOptions& made) -> std::unique_ptr<Transport> {
+          return std::make_unique<CheckedTransport>(std::make_unique<PairsOnly>(devices, capacities), capacities, made);
+        };
+        const auto job = program.Prepare(session, parameters, "", options);
+        for (int run = 0; run < 2; ++run) {
+          const RunStatistics statistics = job->Execute();
+          EXPECT_EQ(statistics.transport, "pairs-only");
+          const Verdict verdict = program.Verify(graph, parameters, job->Output(), &statistics);
+          EXPECT_TRUE(verdict.passed) << verdict.message;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(Comm, WhatIsRecordedIsWhatTravelled) {
   const Graph graph = RandomGraph(33, 2000, 6.0, WeightKind::kNone, true);
   Session session(graph, std::move(devices_), DividedBy("random"));

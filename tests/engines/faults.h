@@ -38,7 +38,7 @@ inline void PassTime() {
   std::this_thread::sleep_for(1ms);
 }
 
-enum class At : std::uint8_t { kNowhere, kPost, kMeet, kReceive };
+enum class At : std::uint8_t { kNowhere, kPost, kCollective, kReceive };
 enum class Do : std::uint8_t {
   kThrow,        ///< what no transport of this library throws
   kStall,        ///< until the run is aborted
@@ -90,13 +90,14 @@ class FaultyTransport final : public Transport {
   }
   void BeginCollective(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
                        std::uint64_t epoch) override {
-    Maybe(At::kMeet, at, 0);
+    Maybe(At::kCollective, at, 0);
     inner_->BeginCollective(at, incoming, broadcast, epoch);
   }
   const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
     Maybe(At::kReceive, at, bytes);
     return inner_->Receive(at, from, bytes, epoch);
   }
+  bool has_broadcasts() const override { return inner_->has_broadcasts(); }
   bool IsZeroCopyReceive(PartId from, PartId to) const override {
     return faults_.in_place && inner_->IsZeroCopyReceive(from, to);
   }

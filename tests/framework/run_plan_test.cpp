@@ -11,9 +11,13 @@
 
 #include "../registered_programs.h"
 #include "chatty/core/trace.h"
+#include "chatty/framework/operators/sequence.h"
+#include "chatty/framework/registration/typed_job.h"
 #include "chatty/framework/run_by_name.h"
+#include "chatty/framework/spans.h"
 #include "chatty/framework/typed_program.h"
 #include "chatty/programs/bfs.h"
+#include "chatty/programs/pagerank_push.h"
 #include "chatty/programs/sssp.h"
 #include "test_inputs.h"
 
@@ -148,6 +152,46 @@ TEST(RunPlan, IsWhatTheRunDoes) {
   }
 }
 
+/// Levels and parents, twice.
+struct LevelsAndParents {
+  using Output = VertexId;
+  using Programs = SequencePrograms<Bfs, BfsParents>;
+  static constexpr Info kInfo{.summary = "levels, and parents twice", .output_name = "parent"};
+  template <class Steps>
+  void Run(Steps& steps) const {
+    for (int turn = 0; turn < 2; ++turn) steps.Then(Bfs{}).Then(BfsParents{});
+  }
+};
+
+TEST(RunPlan, IsMadeOnceForASequence) {
+  const Graph graph = PlannedGraph();
+  for (const char* const devices : {"host:1", "host:2"}) {
+    Session session(graph, devices);
+    Trace trace;
+    RunOptions options;
+    options.trace = &trace;
+    const auto plans = [&] {
+      std::size_t count = 0;
+      for (const TraceEvent* const event : trace.process().Sorted()) count += event->kind == &spans::kPlan ? 1 : 0;
+      return count;
+    };
+    using SequenceRun = registration::TypedJob<LevelsAndParents, void, CompiledBackends>;
+    const RunPlan plan = SequenceRun::Plan(session, {}, options);
+    EXPECT_EQ(plans(), 1u);
+    SequenceRun job(session, {}, "parent", options);
+    for (int trial = 0; trial < 3; ++trial) job.Execute();
+    EXPECT_EQ(plans(), 2u) << "planned again";
+    EXPECT_EQ(job.plan(), plan);
+    ASSERT_EQ(plan.programs.size(), 2u);
+    // Without a plan of the caller each distinct program is planned, and not each turn.
+    Sequence sequence(session, options);
+    for (int turn = 0; turn < 3; ++turn) sequence.Then(Bfs{}).Then(BfsParents{});
+    EXPECT_EQ(plans(), 4u);
+    EXPECT_EQ(sequence.last()->plan().engine, plan.programs[1].engine);
+    EXPECT_EQ(sequence.last()->plan().directions, plan.programs[1].directions);
+  }
+}
+
 TEST(RunPlan, RefusesWhatNoEngineCanRun) {
   const Graph graph = PlannedGraph();
   Session session(graph, "host:2");
@@ -183,26 +227,42 @@ TEST(RunPlan, IsText) {
 
 /// The plan knows a fused engine before there are steps.
 template <class P>
-void ExpectTermsOfSteps(Session& session) {
+void ExpectEngineOfSteps(Session& session, bool needs_buckets) {
   const TypedProgram<P> program{P{}};
   const ProgramTraits& traits = program.traits();
   const PreparedGraphs& graphs = session.Graphs(traits.edges, traits.weights, /*forward=*/true, /*reverse=*/true);
   const std::unique_ptr<StepSet> steps = program.MakeSteps(*graphs.devices[0], {});
   ASSERT_EQ(steps->fused() != nullptr, traits.host_fused.has_value());
   if (!traits.host_fused) return;
-  const FusedTerms terms = steps->fused()->terms();
-  EXPECT_EQ(terms.keeps_rounds, traits.host_fused->keeps_rounds);
-  EXPECT_EQ(terms.needs_buckets, traits.host_fused->needs_buckets);
-  EXPECT_EQ(terms.asynchronous, traits.host_fused->asynchronous);
-  EXPECT_EQ(terms.traces, traits.host_fused->traces);
+  EXPECT_TRUE(traits.host_fused->keeps_rounds);
+  EXPECT_EQ(traits.host_fused->needs_buckets, needs_buckets);
+  EXPECT_TRUE(traits.host_fused->asynchronous);
+  EXPECT_FALSE(traits.host_fused->traces);
+}
+
+/// Exact rounds that a GPU may keep in one kernel.
+struct QuietPush : PageRankPush {
+  static constexpr Hints kHints{.measure_when_quiet = true};
+};
+
+template <class P>
+void ExpectGpuEngine(bool relaxes) {
+  const std::optional<FusedTraits> engine = TypedProgram<P>{P{}}.traits().gpu_fused;
+  ASSERT_TRUE(engine);
+  EXPECT_EQ(engine->keeps_rounds, !relaxes);
+  EXPECT_EQ(engine->asynchronous, relaxes);
+  EXPECT_EQ(engine->traces, relaxes);
 }
 
 TEST(RunPlan, KnowsFusedEngines) {
   const Graph graph = PlannedGraph();
   Session session(graph, "host:1");
-  ExpectTermsOfSteps<Bfs>(session);
-  ExpectTermsOfSteps<BfsParents>(session);
-  ExpectTermsOfSteps<SsspOf<std::int32_t>>(session);
+  ExpectEngineOfSteps<Bfs>(session, /*needs_buckets=*/false);
+  ExpectEngineOfSteps<BfsParents>(session, /*needs_buckets=*/false);
+  ExpectEngineOfSteps<SsspOf<std::int32_t>>(session, /*needs_buckets=*/true);
+  ExpectGpuEngine<Bfs>(/*relaxes=*/true);
+  ExpectGpuEngine<SsspOf<std::int32_t>>(/*relaxes=*/true);
+  ExpectGpuEngine<QuietPush>(/*relaxes=*/false);
   Trace trace;
   RunOptions traced;
   traced.trace = &trace;

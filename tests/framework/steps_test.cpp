@@ -132,9 +132,9 @@ class StepsTest : public testing::TestWithParam<int> {
       g.sync();
       host::Activate(g, s, round);
     });
-    std::uint64_t senders = 0, edges = 0, wanting = 0;
+    std::uint64_t senders = 0, edges = 0, candidate_edges = 0;
     for (LocalId v = 0; v < n; ++v) {
-      wanting += s.graph.reverse.degree(v);
+      candidate_edges += s.graph.reverse.degree(v);
       const bool sends = program.IsActive(s.values[v], round);
       EXPECT_EQ(bits::Test(s.active, v), sends) << v;
       senders += sends;
@@ -142,7 +142,7 @@ class StepsTest : public testing::TestWithParam<int> {
     }
     EXPECT_EQ(s.control->active_vertices, senders);
     EXPECT_EQ(s.control->active_edges, edges);
-    EXPECT_EQ(static_cast<std::uint64_t>(s.control->candidate_edges), wanting);
+    EXPECT_EQ(static_cast<std::uint64_t>(s.control->candidate_edges), candidate_edges);
 
     if (in == Form::kQueue) {
       *s.control = Control{};
@@ -168,14 +168,14 @@ class StepsTest : public testing::TestWithParam<int> {
         g.sync();
         host::GatherSlices(g, s, round, in == Form::kAll);
       });
-      EXPECT_EQ(s.control->edges_touched, wanting) << "a pull without Filter looks at every edge";
+      EXPECT_EQ(s.control->edges_touched, candidate_edges) << "a pull without Filter looks at every edge";
     } else {
       bench.Run([&](host::Group& g) {
         host::Advance(g, s, round, in, in == Form::kQueue ? senders : n, queue_out);
         g.sync();
         host::AdvanceSlices(g, s, round, queue_out);
       });
-      EXPECT_EQ(s.control->edges_touched, in == Form::kAll ? wanting : edges);
+      EXPECT_EQ(s.control->edges_touched, in == Form::kAll ? candidate_edges : edges);
     }
 
     Outcome outcome;

@@ -93,8 +93,6 @@ class Engine final : public FusedEngine {
       terms.narrow_rounds = kRelaxPolicy.narrow_rounds;
       terms.narrow_edges = kRelaxPolicy.narrow_edges;
     }
-    terms.keeps_rounds = false;
-    terms.traces = true;
     return terms;
   }
 

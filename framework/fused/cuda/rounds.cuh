@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(kRoundThreads) Rounds(const __grid_constant__ 
     detail::AddFromWarp(&out.edges, tally.edges);
     if constexpr (Traits<P>::kHasFilter) {
       detail::AddFromWarp(reinterpret_cast<unsigned long long*>(&out.candidates),
-                          static_cast<unsigned long long>(tally.wanting));
+                          static_cast<unsigned long long>(tally.candidate_edges));
     }
     if (first_thread && stop != 0) out.stop = 1;
     grid.sync();

@@ -37,7 +37,6 @@ class RoundsEngine final : public FusedEngine {
     FusedTerms terms;
     terms.narrow_rounds = kRoundsPolicy.narrow_rounds << idle_calls_;
     terms.narrow_edges = kRoundsPolicy.narrow_edges;
-    terms.asynchronous = false;
     return terms;
   }
 

@@ -31,8 +31,6 @@ class Engine final : public FusedEngine {
 
   FusedTerms terms() const override {
     FusedTerms terms;
-    terms.needs_buckets = kUpdatesAtOnce<P>;
-    terms.keeps_rounds = kHasRounds<P>;
     terms.narrow_edges = kHostRelaxPolicy.narrow_edges;
     if (!kHasRounds<P>) terms.narrow_rounds = kHostRelaxPolicy.narrow_rounds;
     return terms;

@@ -44,7 +44,7 @@ __device__ void ActivateVertices(const Group& group, const StateRef<P>& s, const
         const bool candidate = owned && IsCandidateWith(s, value);
         const std::uint32_t with_rows = __shfl_sync(kFull, rows, j);
         if (owned && !candidate && (with_rows >> Lane() & 1) != 0) {
-          tally.wanting -= static_cast<std::int64_t>(s.graph.reverse.degree(v));
+          tally.candidate_edges -= static_cast<std::int64_t>(s.graph.reverse.degree(v));
         }
         const unsigned candidates = __ballot_sync(kFull, candidate) & with_rows;
         if (Lane() == j) candidate_word = candidates;
@@ -55,11 +55,11 @@ __device__ void ActivateVertices(const Group& group, const StateRef<P>& s, const
     if (Traits<P>::kHasFilter && s.candidates != nullptr && w < owned_words) s.candidates[w] = candidate_word;
   }
   if (IsFirst(group) && s.graph.owned > 0) {
-    tally.wanting += static_cast<std::int64_t>(s.graph.reverse.offsets[s.graph.owned] - s.graph.reverse.offsets[0]);
+    tally.candidate_edges += static_cast<std::int64_t>(s.graph.reverse.offsets[s.graph.owned] - s.graph.reverse.offsets[0]);
   }
   AddFromBlock(&s.control->active_vertices, tally.vertices);
   AddFromBlock(&s.control->active_edges, tally.edges);
-  AddFromBlock(&s.control->candidate_edges, tally.wanting);
+  AddFromBlock(&s.control->candidate_edges, tally.candidate_edges);
 }
 
 }  // namespace detail
@@ -122,7 +122,7 @@ namespace detail {
 template <class P>
 __device__ void AddOrder(const StateRef<P>& s, const Counters& tally) {
   AddFromBlock(&s.control->pending_vertices, tally.pending);
-  AddFromBlock(&s.control->fresh_edges, tally.fresh);
+  AddFromBlock(&s.control->first_edges, tally.first_edges);
   MaxFromWarp(&s.control->first_pending, tally.first_pending);
 }
 
@@ -163,9 +163,9 @@ __device__ void Apply(const Group& group, const StateRef<P>& s, const RoundOf<P>
     if constexpr (Traits<P>::kMeasuresChange) {
       if (mine) before = s.values[v];
     }
-    const std::int64_t wanting = tally.wanting;
+    const std::int64_t candidate_edges = tally.candidate_edges;
     const bool active = mine && ApplyOne(s, v, round, &tally);
-    *moved = tally.wanting != wanting;
+    *moved = tally.candidate_edges != candidate_edges;
     if constexpr (Traits<P>::kMeasuresChange) {
       if (mine) measure = CombineGlobal<P>(measure, MeasureOf<P>(s.program, before, s.values[v], s.At(v), round));
     }
@@ -248,7 +248,7 @@ __device__ void Apply(const Group& group, const StateRef<P>& s, const RoundOf<P>
   }
   AddFromBlock(&s.control->active_vertices, tally.vertices);
   AddFromBlock(&s.control->active_edges, tally.edges);
-  if constexpr (Traits<P>::kHasFilter) AddFromBlock(&s.control->candidate_edges, tally.wanting);
+  if constexpr (Traits<P>::kHasFilter) AddFromBlock(&s.control->candidate_edges, tally.candidate_edges);
   if constexpr (Traits<P>::kOrders) {
     if (s.order.limit != kInfinity<double>) detail::AddOrder(s, tally);
   }
@@ -280,7 +280,7 @@ __device__ void Release(const Group& group, const StateRef<P>& s, Form form, std
             const EdgeIndex degree = s.graph.forward.degree(v);
             tally.vertices += 1;
             tally.edges += degree;
-            if (((seen >> Lane()) & 1) == 0) tally.fresh += degree;
+            if (((seen >> Lane()) & 1) == 0) tally.first_edges += degree;
           } else {
             const std::uint64_t key = PriorityKey(priority);
             if (key > tally.first_pending) tally.first_pending = key;

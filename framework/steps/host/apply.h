@@ -41,16 +41,16 @@ void Activate(Group& group, const StateRef<P>& s, const RoundOf<P>& round) {
   Counters tally;
   group.Sweep(s.graph.owned, kVertexGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
-      std::uint32_t active = 0, wanting = 0;
+      std::uint32_t active = 0, candidates = 0;
       for (std::size_t i = w * 32; i < std::min(end, w * 32 + 32); ++i) {
         const auto v = static_cast<LocalId>(i);
         active |= std::uint32_t{StartsActive(s, v, s.values[v], round)} << (i & 31);
-        wanting |= std::uint32_t{IsCandidate(s, v)} << (i & 31);
+        candidates |= std::uint32_t{IsCandidate(s, v)} << (i & 31);
       }
       s.active[w] = active;
       tally.vertices += static_cast<unsigned>(__builtin_popcount(active));
       tally.edges += detail::EdgesOf(s.graph.forward, w, active, end);
-      tally.wanting += static_cast<std::int64_t>(detail::EdgesOf(s.graph.reverse, w, wanting, end));
+      tally.candidate_edges += static_cast<std::int64_t>(detail::EdgesOf(s.graph.reverse, w, candidates, end));
     }
   });
   detail::AddTally(s, tally);
@@ -109,7 +109,7 @@ void Release(Group& group, const StateRef<P>& s, Form form, std::size_t count) {
           const EdgeIndex degree = s.graph.forward.degree(v);
           going |= bit;
           tally.edges += degree;
-          if ((s.order.seen[w] & bit) == 0) tally.fresh += degree;
+          if ((s.order.seen[w] & bit) == 0) tally.first_edges += degree;
           if (form == Form::kQueue) queue.Push(v);
         }
         if (going != 0) {
@@ -163,7 +163,7 @@ GlobalOf<P> ApplyStretch(const StateRef<P> s, const RoundOf<P> round, std::size_
   }
   tally->vertices += mine.vertices;
   tally->edges += mine.edges;
-  tally->wanting += mine.wanting;
+  tally->candidate_edges += mine.candidate_edges;
   return measure;
 }
 

@@ -113,10 +113,10 @@ template <class P>
 void AddTally(const StateRef<P>& s, const Counters& tally) {
   atomics::Add<true>(&s.control->active_vertices, tally.vertices);
   atomics::Add<true>(&s.control->active_edges, tally.edges);
-  if (tally.wanting != 0) atomics::Add<true>(&s.control->candidate_edges, tally.wanting);
+  if (tally.candidate_edges != 0) atomics::Add<true>(&s.control->candidate_edges, tally.candidate_edges);
   if constexpr (Traits<P>::kOrders) {
     if (tally.pending != 0) atomics::Add<true>(&s.control->pending_vertices, tally.pending);
-    if (tally.fresh != 0) atomics::Add<true>(&s.control->fresh_edges, tally.fresh);
+    if (tally.first_edges != 0) atomics::Add<true>(&s.control->first_edges, tally.first_edges);
     atomics::Max<true>(&s.control->first_pending, tally.first_pending);
   }
 }

@@ -112,13 +112,13 @@ template <class P>
 std::uint32_t Candidates(const StateRef<P>& s, std::size_t w, std::size_t end) {
   std::uint32_t word = bits::Mask(w, end);
   if constexpr (Traits<P>::kHasFilter) {
-    std::uint32_t wanting = 0;
+    std::uint32_t candidates = 0;
     for (std::size_t i = w * 32; i < std::min(end, w * 32 + 32); ++i) {
-      wanting |= std::uint32_t{s.program.Filter(s.values[i])} << (i & 31);
+      candidates |= std::uint32_t{s.program.Filter(s.values[i])} << (i & 31);
     }
-    word = wanting;
-    for (; wanting != 0; wanting &= wanting - 1) {
-      const auto v = static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(wanting)));
+    word = candidates;
+    for (; candidates != 0; candidates &= candidates - 1) {
+      const auto v = static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(candidates)));
       Prefetch(s.graph.reverse.neighbours + s.graph.reverse.offsets[v]);
     }
   }

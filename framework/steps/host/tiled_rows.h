@@ -146,7 +146,7 @@ void EndStretch(const StateRef<P> s, const RoundOf<P> round, std::size_t begin, 
   }
   tally->vertices += mine.vertices;
   tally->edges += mine.edges;
-  tally->wanting += mine.wanting;
+  tally->candidate_edges += mine.candidate_edges;
   if constexpr (Traits<P>::kHasMeasure) *partial = measure;
 }
 

@@ -1,19 +1,20 @@
 /// \file
-/// What all measurements of a calibration share: a thread for each device, times, and the values that buffers are packed
-/// from.
+/// The measurements of a calibration, of paths and of memory and launches, and what they share: times, and
+/// the values that buffers are packed from.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
+#include <functional>
 #include <span>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "chatty/comm/calibration.h"
 #include "chatty/comm/calibration/probes.h"
+#include "chatty/comm/transport.h"
 #include "chatty/core/device.h"
 #include "chatty/core/sync.h"
 
@@ -29,33 +30,6 @@ inline double Median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
-}
-
-/// Calls body(i) on a thread of its own for each i below `count`. Rethrows the first error. `unblock` then ends the waits of
-/// the other threads.
-template <class Body, class Unblock>
-void RunThreads(std::size_t count, AbortToken& abort, const Body& body, const Unblock& unblock) {
-  std::vector<std::thread> threads;
-  const auto fail = [&] {
-    abort.Fail(std::current_exception());
-    unblock();
-  };
-  try {
-    for (std::size_t i = 0; i < count; ++i) {
-      threads.emplace_back([&, i] {
-        try {
-          UseAllCores();
-          body(i);
-        } catch (...) {
-          fail();
-        }
-      });
-    }
-  } catch (...) {
-    fail();
-  }
-  for (std::thread& thread : threads) thread.join();
-  abort.RethrowFirst();
 }
 
 /// The values of each device during a calibration.
@@ -81,5 +55,27 @@ class States {
   std::vector<Buffer<std::uint32_t>> values_, order_, marks_, queue_, counts_;
   std::vector<probes::State> states_;
 };
+
+inline constexpr std::size_t kFewestSizes = 3;  ///< measured however long they take: a fit needs them
+
+/// Which devices send to which at once.
+struct Pattern {
+  std::vector<std::pair<PartId, PartId>> buffers;  ///< from and to; a device and itself: its broadcast to all others
+  MeasuredLoad load = MeasuredLoad::kAlone;
+};
+
+/// The patterns of a path that joins these pairs. `alike`: one pair alone stands for all, and one broadcast.
+std::vector<Pattern> PatternsBetween(PartId parts, const std::function<bool(PartId, PartId)>& joined, bool alike);
+
+/// Measures a path and sets its costs in the model: buffers of all encodings and sizes go through its transport, between
+/// pairs of devices and under load. After `seconds`, no larger size begins.
+void MeasurePath(std::span<Device* const> devices, const States& states, Transport& transport, std::vector<Pattern> patterns,
+                 std::span<const std::size_t> sizes, bool quick, bool alike, double seconds, CostModel& model,
+                 std::size_t path);
+
+/// Appends the results of all probes of launches and accesses to memory, without a transport. `alike`: probes the first
+/// device, and the pairs of the first two.
+void ProbeAll(std::span<Device* const> devices, const States& states, const CalibrationOptions& options, bool alike,
+              std::vector<ProbeResult>& results);
 
 }  // namespace chatty::calibration
