@@ -58,8 +58,12 @@ TEST(SymmetricHeap, DeadlineEndsAWait) {
   options.timeout = std::chrono::hours(1);
   Heap heap("host:2", 4096, options);
   const WaitForNothing wait{heap->Allocate<std::uint64_t>(1)};
-  std::thread run([&] { RunOnAll(*heap, wait); });
-  while (heap->Describe(0).empty() || heap->Describe(1).empty()) {
+  std::atomic<bool> ended{false};
+  std::thread run([&] {
+    RunOnAll(*heap, wait);
+    ended = true;
+  });
+  while (!ended) {
     EXPECT_TRUE(waits::AwaitQuiet());
     waits::Advance(std::chrono::hours(1));
   }
