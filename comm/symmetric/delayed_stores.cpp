@@ -30,7 +30,7 @@ std::uint64_t DelayedStores::Random(Writer& writer) const { return Hash(++writer
 void DelayedStores::Put(std::uint32_t me, void* to, const void* from, std::size_t bytes) {
   for (std::size_t done = 0; done < bytes;) {
     const std::size_t piece = std::min(kPiece, bytes - done);
-    Store store{static_cast<std::byte*>(to) + done, piece, false, {}};
+    Store store{static_cast<std::byte*>(to) + done, piece, {}};
     std::memcpy(store.value.data(), static_cast<const std::byte*>(from) + done, piece);
     Add(me, store, kPutsDelayed);
     done += piece;
@@ -80,12 +80,14 @@ void DelayedStores::Perform(Writer& writer, std::size_t i) {
     j = 0;
   }
   writer.pending.erase(writer.pending.begin() + static_cast<std::ptrdiff_t>(i));
-  if (!store.atomic) {
-    std::memcpy(store.to, store.value.data(), store.bytes);
-  } else if (store.bytes == 8) {
-    StoreWord<std::uint64_t>(store.to, store.value.data());
+  // Data in words, too: a test that looks too early is to find old words, and not undefined behaviour.
+  const std::size_t bits = reinterpret_cast<std::size_t>(store.to) | store.bytes;
+  if (bits % 8 == 0) {
+    for (std::size_t at = 0; at < store.bytes; at += 8) StoreWord<std::uint64_t>(store.to + at, store.value.data() + at);
+  } else if (bits % 4 == 0) {
+    for (std::size_t at = 0; at < store.bytes; at += 4) StoreWord<std::uint32_t>(store.to + at, store.value.data() + at);
   } else {
-    StoreWord<std::uint32_t>(store.to, store.value.data());
+    std::memcpy(store.to, store.value.data(), store.bytes);
   }
 }
 

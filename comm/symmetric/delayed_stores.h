@@ -27,11 +27,11 @@ class DelayedStores {
 
   /// A copy of device `me` to `to`: in pieces of at most 64 bytes, each performed now or later.
   void Put(std::uint32_t me, void* to, const void* from, std::size_t bytes);
-  /// A store of one word, which is atomic when it is performed.
+  /// A store of one word.
   template <class T>
   void Set(std::uint32_t me, T* place, T value) {
     static_assert(detail::kIsWord<T>);
-    Store store{reinterpret_cast<std::byte*>(place), sizeof(T), true, {}};
+    Store store{reinterpret_cast<std::byte*>(place), sizeof(T), {}};
     std::memcpy(store.value.data(), &value, sizeof(T));
     Add(me, store, kSetsDelayed);
   }
@@ -55,7 +55,6 @@ class DelayedStores {
   struct Store {
     std::byte* to;
     std::size_t bytes;
-    bool atomic;
     std::array<std::byte, kPiece> value;
   };
   struct alignas(64) Writer {

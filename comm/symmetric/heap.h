@@ -70,7 +70,7 @@ class SymmetricHeap {
   /// Forgets reports, aborts and barriers of earlier kernels, and waits until the devices know. Call it before the kernels
   /// of a run are launched. No kernel may run.
   void BeginRun();
-  /// Ends the waits of all kernels, within microseconds. Any thread may call it.
+  /// Ends the waits of all kernels, at their next look at the abort word. Any thread may call it.
   void Abort() noexcept;
   /// Once the kernels have ended: throws a TimeoutError if a wait passed its deadline, else an AbortedError if one was ended
   /// by Abort. The text says who waited, for whom, for what and how long.

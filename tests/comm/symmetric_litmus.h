@@ -50,6 +50,15 @@ struct Instance {
   CHATTY_FN void Keep(unsigned number, std::uint64_t value) const {
     detail::StoreRelaxed(heap.At(registers + (index * kRegisters + number), 0), value);
   }
+  /// Reads a word of this device as a kernel reads data: by a plain load on a GPU, which may come from its L1. On a host,
+  /// where a wrong program would have undefined behaviour, by a relaxed one.
+  CHATTY_FN std::uint64_t Read(Words word) const {
+#if CHATTY_DEVICE_CODE
+    return *heap.Own(word);
+#else
+    return detail::LoadRelaxed(heap.Own(word));
+#endif
+  }
   CHATTY_FN void Wait(std::uint64_t salt) const { Delay(Hash(index * 16 + salt, batch)); }
 };
 
@@ -85,7 +94,7 @@ struct MessagePassing {
       return !kAnswered || sym::WaitUntil(sym::Thread(), i.heap, answer, sym::Compare::kEqual, i.batch, reader);
     }
     if (!sym::WaitUntil(sym::Thread(), i.heap, flag, sym::Compare::kEqual, i.batch, writer)) return false;
-    i.Keep(0, detail::LoadRelaxed(i.heap.Own(data)));
+    i.Keep(0, i.Read(data));
     if (kAnswered) sym::AtomicSet(i.heap, answer, i.batch, writer);
     return true;
   }
@@ -135,7 +144,7 @@ struct Isa2 {
       return true;
     }
     if (!sym::WaitUntil(sym::Thread(), i.heap, second, sym::Compare::kEqual, i.batch, i.Home(1))) return false;
-    i.Keep(0, detail::LoadRelaxed(i.heap.Own(data)));
+    i.Keep(0, i.Read(data));
     return true;
   }
   CHATTY_FN static bool Forbidden(const std::uint64_t* registers, std::uint64_t batch) { return registers[0] != batch; }
@@ -246,7 +255,7 @@ struct LitmusResult {
   std::uint64_t instances = 0, forbidden = 0;
   std::string Text() const {
     return name + ": " + std::to_string(forbidden) + " of " + std::to_string(instances) +
-           " instances have a forbidden outcome";
+           " instances have the outcome that is looked for";
   }
 };
 

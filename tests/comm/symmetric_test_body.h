@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <thread>
 #include <vector>
@@ -344,11 +345,16 @@ TEST_P(SymmetricTest, LitmusIriw) { Holds<Iriw>(); }
 TEST_P(SymmetricTest, LitmusCoherence) { Holds<Coherence>(); }
 TEST_P(SymmetricTest, LitmusWaitsInEitherOrder) { Holds<EitherOrder>(); }
 
-/// A Fence does not order a store before a later load. What was seen is recorded; no outcome is wrong.
-TEST_P(SymmetricTest, LitmusStoreBufferingWithFenceMaySeeOldWords) {
+/// What is not promised: a Fence does not order a store before a later load, and without one a flag may overtake data. How
+/// often that was seen is told, which says what the other tests can find; no outcome is wrong.
+TEST_P(SymmetricTest, LitmusOutcomesThatAreAllowedAreCounted) {
   if (OnHosts() && Size() < 2) GTEST_SKIP() << "a host device has one role";
-  const LitmusResult result = RunLitmus<StoreBuffering<false>>(GetParam(), 100'000, 8192, Layout::kOtherLine);
-  RecordProperty("both_old", std::to_string(result.forbidden));
+  std::vector<LitmusResult> results;
+  results.push_back(RunLitmus<StoreBuffering<false>>(GetParam(), 100'000, 8192, Layout::kOtherLine));
+  if (!OnHosts()) {  // a data race on a host, which ThreadSanitizer would report
+    results.push_back(RunLitmus<MessagePassing<Handover::kNothing>>(GetParam(), 1'000'000, 65536, Layout::kOtherLine));
+  }
+  for (const LitmusResult& result : results) std::printf("[  COUNTED ] %s\n", result.Text().c_str());
 }
 
 /// What is wrong with one device.
