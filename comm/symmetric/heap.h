@@ -1,0 +1,93 @@
+/// \file
+/// A symmetric heap: one block of memory on each device of a run, with every array at the same offset on all of them, for
+/// kernels that exchange data by themselves. comm/symmetric/ops.h has the operations, comm/symmetric/team.h the collectives.
+///
+/// GPUs of one process map each other's blocks (Device::AllowAccessBy); host devices share their process's memory. Blocks
+/// are plain device memory, neither managed nor multicast.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "chatty/comm/symmetric/ref.h"
+#include "chatty/core/device.h"
+
+namespace chatty {
+
+/// How a SymmetricHeap is made.
+struct SymmetricOptions {
+  /// Longest wait of a kernel, at least 1 ms. The begins of the devices' kernels are to lie closer together, too.
+  std::chrono::milliseconds timeout{100};
+  /// On host devices: stores that take effect late, for tests. Not owned; must outlive the heap. Null: none.
+  DelayedStores* delays = nullptr;
+};
+
+/// The owner of a symmetric heap. Allocate takes an array on all devices at once: that is OpenSHMEM's collective allocation
+/// in one process. All memory is taken here, before the first kernel runs: an allocation during a run could wait for a
+/// kernel that waits for another device. One thread at a time may call a member, but for Abort. The devices must outlive the
+/// heap.
+class SymmetricHeap {
+ public:
+  /// Takes `bytes` bytes for arrays on each device, and a few KiB more. Throws UsageError for no or too many devices, or
+  /// devices of two kinds; CapabilityError if a device cannot address another one's memory; OutOfMemoryError with what is
+  /// needed and free.
+  SymmetricHeap(std::span<Device* const> devices, std::size_t bytes, SymmetricOptions options = {});
+  ~SymmetricHeap();
+  SymmetricHeap(const SymmetricHeap&) = delete;
+  SymmetricHeap& operator=(const SymmetricHeap&) = delete;
+
+  /// An array of `count` objects on each device, aligned to `alignment` bytes, a power of two of at most 256. Its contents
+  /// are zero at first. Throws OutOfMemoryError with what is needed and free.
+  template <class T>
+  Symmetric<T> Allocate(std::size_t count, std::size_t alignment = symmetric::kLine) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    static_assert(alignof(T) <= symmetric::kLine);
+    return {Take(count, sizeof(T), alignment > alignof(T) ? alignment : alignof(T)), count};
+  }
+  /// Frees all arrays and fills them with zeros. No kernel may run.
+  void FreeAll();
+
+  std::size_t size() const { return devices_.size(); }                  ///< devices
+  Device& device(std::size_t index) const { return *devices_[index]; }  ///< not owned
+  std::size_t bytes() const { return bytes_; }                          ///< for arrays, on each device
+  std::size_t free() const { return bytes_ - used_; }                   ///< of them, not allocated
+
+  /// What the kernel of device `index` gets. Valid as long as the heap.
+  SymmetricRef ref(std::size_t index) const;
+  /// The array's address on device `index`, in that device's address space.
+  template <class T>
+  T* data(Symmetric<T> array, std::size_t index) const {
+    return reinterpret_cast<T*>(blocks_[index].data() + array.offset);
+  }
+
+  /// Forgets reports, aborts and barriers of earlier kernels, and waits until the devices know. Call it before the kernels
+  /// of a run are launched. No kernel may run.
+  void BeginRun();
+  /// Ends the waits of all kernels, at their next look at the abort word. Any thread may call it.
+  void Abort() noexcept;
+  /// Once the kernels have ended: throws a TimeoutError if a wait passed its deadline, else an AbortedError if one was ended
+  /// by Abort. The text says who waited, for whom, for what and how long.
+  void Check() const;
+  /// The text of device `index`'s first wait that ended in vain; empty if there is none.
+  std::string Describe(std::size_t index) const;
+
+ private:
+  std::uint64_t Take(std::size_t count, std::size_t object, std::size_t alignment);
+  void Synchronize();
+
+  std::vector<Device*> devices_;
+  SymmetricOptions options_;
+  std::size_t bytes_, used_ = 0;
+  std::vector<Buffer<std::byte>> blocks_;
+  std::vector<Pinned<symmetric::WaitReport>> reports_;  // one a device
+  Pinned<std::uint32_t> abort_;
+};
+
+}  // namespace chatty

@@ -1,0 +1,244 @@
+/// \file
+/// Operations on a symmetric heap from inside a kernel, or on the thread of a host device. Names and meaning are
+/// OpenSHMEM's, where a device is a processing element (PE). All threads of a scope (Thread, Warp, Block) make a call
+/// together, with equal arguments.
+///
+/// Memory orders: what an operation is made of on a GPU (PTX) and on hosts (C++), and what follows.
+///
+/// | operation | PTX | C++ | promises | does not promise |
+/// |---|---|---|---|---|
+/// | PutNbi | `st.relaxed.sys`, by 16 bytes | memcpy | nothing until Quiet, which also makes the source reusable | order,
+/// even between its own words | | Put | the same; barrier of the scope | memcpy | the source is reusable by all threads of
+/// the scope | arrival; order of two puts | | GetNbi | `ld.relaxed.sys`, by 16 bytes | memcpy | nothing until Quiet | | |
+/// Get | the same; barrier of the scope | memcpy | the data is there for all threads of the scope | order of two gets | |
+/// Fence | barriers of the scope around `fence.acq_rel.sys` | `atomic_thread_fence(acq_rel)` | the scope's stores before it
+/// are seen before those after it, by all devices (OpenSHMEM: by the same one); cumulative | order between a store before
+/// and a load after; completion | | Quiet | barriers of the scope around `fence.sc.sys` | `atomic_thread_fence(seq_cst)` |
+/// all of Fence, and one order of all quiets: of two devices that store, call Quiet and load, one sees the other's store.
+/// Gets have their data | that another device looked | | PutSignal | puts; barrier of the scope; `st.release.sys` or
+/// `red.release.sys.add` by the leader | memcpy; store or fetch_add, release | who acquires the signal's value sees the data
+/// | order with other puts | | WaitUntil, Test | `ld.acquire.sys` by the leader; barrier of the scope | load, acquire | what
+/// was ordered before the value is seen by all threads of the scope | fairness | | Atomic... | `atom.relaxed.sys`, `ld` and
+/// `st.relaxed.sys` | the same, relaxed | one step; an order of all changes of a word that all devices agree on | order with
+/// other words: that is Fence |
+///
+/// Bytes that a put writes are neither read nor written by others until a signal, a fence and a flag, or a barrier orders
+/// them. A word that several devices change at once is changed by atomics alone. Between GPUs, atomics need links that
+/// execute them (TopologyLink::native_atomics).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "chatty/comm/symmetric/access.h"
+#include "chatty/comm/symmetric/delayed_stores.h"
+#include "chatty/comm/symmetric/ref.h"
+#include "chatty/comm/symmetric/scopes.h"
+#include "chatty/comm/symmetric/wait.h"
+#include "chatty/core/macros.h"
+
+namespace chatty::detail {
+
+/// A relaxed store of a word, which a test may delay.
+template <class T>
+CHATTY_FN void Set([[maybe_unused]] const SymmetricRef& heap, T* place, T value) {
+#if !CHATTY_DEVICE_CODE
+  if (heap.delays != nullptr) return heap.delays->Set(heap.me, place, value);
+#endif
+  StoreRelaxed(place, value);
+}
+
+/// Before a device reads or updates a place that its own delayed stores may touch.
+CHATTY_FN void PerformAt([[maybe_unused]] const SymmetricRef& heap, [[maybe_unused]] const void* place,
+                         [[maybe_unused]] std::size_t bytes) {
+#if !CHATTY_DEVICE_CODE
+  if (heap.delays != nullptr) heap.delays->PerformAt(heap.me, place, bytes);
+#endif
+}
+
+/// The word that an atomic operation is about.
+template <class T>
+CHATTY_FN T* WordAt(const SymmetricRef& heap, Symmetric<T> place, std::uint32_t device) {
+  static_assert(kIsWord<T>, "an atomic operation is on a word of 4 or 8 bytes");
+  T* const word = heap.At(place, device);
+  PerformAt(heap, word, sizeof(T));
+  return word;
+}
+
+}  // namespace chatty::detail
+
+namespace chatty::symmetric {
+
+/// What PutSignal does to the signal: OpenSHMEM's SHMEM_SIGNAL_SET and SHMEM_SIGNAL_ADD.
+enum class SignalOp : std::uint8_t { kSet, kAdd };
+
+/// Begins to copy `count` objects from this device's memory to `to` on `device`. The source must not change before Quiet.
+template <class Scope, class T>
+CHATTY_FN void PutNbi([[maybe_unused]] const Scope& scope, const SymmetricRef& heap, Symmetric<T> to, const T* from,
+                      std::size_t count, std::uint32_t device) {
+  static_assert(std::is_trivially_copyable_v<T>);
+#if CHATTY_DEVICE_CODE
+  detail::CopyPart<detail::CopySide::kWrites>(heap.At(to, device), from, count * sizeof(T), scope.rank(), scope.threads());
+#else
+  if (heap.delays != nullptr) return heap.delays->Put(heap.me, heap.At(to, device), from, count * sizeof(T));
+  std::memcpy(heap.At(to, device), from, count * sizeof(T));
+#endif
+}
+
+/// Copies `count` objects from this device's memory to `to` on `device`. Returns when the source may change.
+template <class Scope, class T>
+CHATTY_FN void Put(const Scope& scope, const SymmetricRef& heap, Symmetric<T> to, const T* from, std::size_t count,
+                   std::uint32_t device) {
+  PutNbi(scope, heap, to, from, count, device);
+  scope.Sync();
+}
+
+/// Begins to copy `count` objects from `from` on `device` to this device's memory. They are there after Quiet.
+template <class Scope, class T>
+CHATTY_FN void GetNbi([[maybe_unused]] const Scope& scope, const SymmetricRef& heap, T* to, Symmetric<T> from,
+                      std::size_t count, std::uint32_t device) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  const T* const source = heap.At(from, device);
+  detail::PerformAt(heap, source, count * sizeof(T));
+#if CHATTY_DEVICE_CODE
+  detail::CopyPart<detail::CopySide::kReads>(to, source, count * sizeof(T), scope.rank(), scope.threads());
+#else
+  std::memcpy(to, source, count * sizeof(T));
+#endif
+}
+
+/// Copies `count` objects from `from` on `device` to this device's memory. Returns when all threads of the scope have them.
+template <class Scope, class T>
+CHATTY_FN void Get(const Scope& scope, const SymmetricRef& heap, T* to, Symmetric<T> from, std::size_t count,
+                   std::uint32_t device) {
+  GetNbi(scope, heap, to, from, count, device);
+  scope.Sync();
+}
+
+/// Orders the scope's stores before it (puts, signals, atomics) before those after it.
+template <class Scope>
+CHATTY_FN void Fence(const Scope& scope, [[maybe_unused]] const SymmetricRef& heap) {
+  scope.Sync();
+  if (scope.rank() == 0) {
+#if !CHATTY_DEVICE_CODE
+    if (heap.delays != nullptr) heap.delays->Fence(heap.me);
+#endif
+    detail::FenceAcqRel();
+  }
+  scope.Sync();
+}
+
+/// Returns when the scope's operations before it are complete: stores at every device, gets at this one.
+template <class Scope>
+CHATTY_FN void Quiet(const Scope& scope, [[maybe_unused]] const SymmetricRef& heap) {
+  scope.Sync();
+  if (scope.rank() == 0) {
+#if !CHATTY_DEVICE_CODE
+    if (heap.delays != nullptr) heap.delays->Fence(heap.me);
+#endif
+    detail::FenceSeqCst();
+  }
+  scope.Sync();
+}
+
+/// Put, after which `signal` on `device` becomes `value`, or grows by it. The signal's value comes behind the data.
+template <class Scope, class T>
+CHATTY_FN void PutSignal(const Scope& scope, const SymmetricRef& heap, Symmetric<T> to, const T* from, std::size_t count,
+                         Symmetric<std::uint64_t> signal, std::uint64_t value, SignalOp op, std::uint32_t device) {
+  Put(scope, heap, to, from, count, device);
+  if (scope.rank() != 0) return;
+  detail::PerformAt(heap, heap.At(to, device), count * sizeof(T));
+  std::uint64_t* const word = detail::WordAt(heap, signal, device);
+  if (op == SignalOp::kSet) {
+    detail::StoreRelease(word, value);
+  } else {
+    detail::AddRelease(word, value);
+  }
+}
+
+/// @{
+/// One step on a word of `device`, by the calling thread alone. Those with Fetch in their name, Swap and CompareSwap return
+/// the value before.
+template <class T>
+CHATTY_FN T AtomicFetch(const SymmetricRef& heap, Symmetric<T> at, std::uint32_t device) {
+  return detail::LoadRelaxed(detail::WordAt(heap, at, device));
+}
+template <class T>
+CHATTY_FN void AtomicSet(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
+  static_assert(detail::kIsWord<T>);
+  detail::Set(heap, heap.At(at, device), value);
+}
+template <class T>
+CHATTY_FN T AtomicSwap(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
+  return detail::SystemAtomic<T>(*detail::WordAt(heap, at, device)).exchange(value, detail::order::kRelaxed);
+}
+/// Stores `value` if the word is `expected`.
+template <class T>
+CHATTY_FN T AtomicCompareSwap(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> expected,
+                              std::type_identity_t<T> value, std::uint32_t device) {
+  detail::SystemAtomic<T>(*detail::WordAt(heap, at, device))
+      .compare_exchange_strong(expected, value, detail::order::kRelaxed, detail::order::kRelaxedLoad);
+  return expected;
+}
+template <class T>
+CHATTY_FN T AtomicFetchAdd(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
+  return detail::SystemAtomic<T>(*detail::WordAt(heap, at, device)).fetch_add(value, detail::order::kRelaxed);
+}
+template <class T>
+CHATTY_FN T AtomicFetchAnd(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
+  return detail::SystemAtomic<T>(*detail::WordAt(heap, at, device)).fetch_and(value, detail::order::kRelaxed);
+}
+template <class T>
+CHATTY_FN T AtomicFetchOr(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
+  return detail::SystemAtomic<T>(*detail::WordAt(heap, at, device)).fetch_or(value, detail::order::kRelaxed);
+}
+template <class T>
+CHATTY_FN T AtomicFetchXor(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
+  return detail::SystemAtomic<T>(*detail::WordAt(heap, at, device)).fetch_xor(value, detail::order::kRelaxed);
+}
+template <class T>
+CHATTY_FN T AtomicFetchMin(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
+  T* const word = detail::WordAt(heap, at, device);
+#if CHATTY_DEVICE_CODE
+  return detail::SystemAtomic<T>(*word).fetch_min(value, detail::order::kRelaxed);
+#else
+  return detail::FetchChange(word, [value](T old) { return value < old ? value : old; });
+#endif
+}
+template <class T>
+CHATTY_FN T AtomicFetchMax(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
+  T* const word = detail::WordAt(heap, at, device);
+#if CHATTY_DEVICE_CODE
+  return detail::SystemAtomic<T>(*word).fetch_max(value, detail::order::kRelaxed);
+#else
+  return detail::FetchChange(word, [value](T old) { return old < value ? value : old; });
+#endif
+}
+/// @}
+
+/// Whether this device's word compares so with `value`. If so, acquires it.
+template <class Scope, class T>
+CHATTY_FN bool Test(const Scope& scope, const SymmetricRef& heap, Symmetric<T> at, Compare compare,
+                    std::type_identity_t<T> value) {
+  bool holds = true;
+  if (scope.rank() == 0) holds = Holds(compare, detail::LoadAcquire(detail::WordAt(heap, at, heap.me)), value);
+  return scope.All(holds);
+}
+
+/// Waits until this device's word compares so with `value`, and acquires it. `from` is the device that is to write the word,
+/// for the report. Returns false if the wait ended before: at the deadline, or because another device's wait did. The kernel
+/// is to end then, and SymmetricHeap::Check throws what happened.
+template <class Scope, class T>
+[[nodiscard]] CHATTY_FN bool WaitUntil(const Scope& scope, const SymmetricRef& heap, Symmetric<T> at, Compare compare,
+                                       std::type_identity_t<T> value, std::uint32_t from = kAnyDevice) {
+  bool held = true;
+  if (scope.rank() == 0) {
+    const T* const word = detail::WordAt(heap, at, heap.me);
+    held = detail::Await(heap, detail::Awaited<T>{word, compare, value, WaitKind::kWord, from});
+  }
+  return scope.All(held);
+}
+
+}  // namespace chatty::symmetric

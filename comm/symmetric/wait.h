@@ -1,0 +1,124 @@
+/// \file
+/// Waits for a word of a symmetric heap, on a GPU or a host thread. Every wait has a bound: now and then it looks at the
+/// abort word and at the clock. A wait that ends in vain writes a WaitReport for the host, and the first one of all sets the
+/// abort word, so that the waits of all devices end.
+///
+/// A GPU spins. A host thread spins for a moment, gives its core away, and then sleeps between its looks: whoever writes the
+/// word wakes nobody.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <thread>
+#include <type_traits>
+
+#include "chatty/comm/symmetric/access.h"
+#include "chatty/comm/symmetric/delayed_stores.h"
+#include "chatty/comm/symmetric/ref.h"
+#include "chatty/core/macros.h"
+#include "chatty/core/sync.h"
+
+namespace chatty::symmetric {
+
+/// Whether `seen` compares with `value` so.
+template <class T>
+CHATTY_FN bool Holds(Compare compare, T seen, T value) {
+  switch (compare) {
+    case Compare::kEqual:
+      return seen == value;
+    case Compare::kNotEqual:
+      return seen != value;
+    case Compare::kGreater:
+      return seen > value;
+    case Compare::kGreaterEqual:
+      return seen >= value;
+    case Compare::kLess:
+      return seen < value;
+    case Compare::kLessEqual:
+      return seen <= value;
+  }
+  return false;
+}
+
+}  // namespace chatty::symmetric
+
+namespace chatty::detail {
+
+/// Nanoseconds of a clock that goes on while a wait lasts: the GPU's own, or the host's.
+CHATTY_FN std::uint64_t Nanoseconds() {
+#if CHATTY_DEVICE_CODE
+  std::uint64_t now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+#else
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now().time_since_epoch()).count());
+#endif
+}
+
+/// The pause after try number `tries` of a wait; returns whether the wait is to look at the abort word and the clock. A look
+/// costs a GPU a read of host memory.
+CHATTY_FN bool Pause(const SymmetricRef& heap, std::uint32_t tries) {
+#if CHATTY_DEVICE_CODE
+  return tries % 256 == 0;
+#else
+  constexpr std::uint32_t kSpins = 64, kYields = 64;
+  if (tries <= kSpins) return false;
+  if (heap.delays != nullptr) heap.delays->PerformOne(heap.me);
+  if (tries <= kSpins + kYields) {
+    std::this_thread::yield();
+  } else {
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  return true;
+#endif
+}
+
+/// What a wait waits for.
+template <class T>
+struct Awaited {
+  const T* word;               ///< on this device
+  symmetric::Compare compare;  ///< how the word is to compare with `value`
+  T value;
+  symmetric::WaitKind kind;
+  std::uint32_t from;  ///< the device that is to write the word, or kAnyDevice
+};
+
+/// Writes the device's report, unless an earlier wait did, and ends all other waits of the run.
+template <class T>
+CHATTY_FN void Report(const SymmetricRef& heap, const Awaited<T>& awaited, T seen, std::uint64_t waited_ns,
+                      symmetric::WaitEnd end) {
+  std::uint32_t* const claimed = &heap.control(heap.me).reported;
+  if (SystemAtomic<std::uint32_t>(*claimed).exchange(1u, order::kRelaxed) == 0) {
+    symmetric::WaitReport& report = *heap.report;
+    report.from = awaited.from;
+    report.kind = awaited.kind;
+    report.compare = awaited.compare;
+    report.is_signed = std::is_signed_v<T>;
+    report.offset = static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(awaited.word) - heap.base[heap.me]);
+    report.seen = static_cast<std::uint64_t>(seen);
+    report.wanted = static_cast<std::uint64_t>(awaited.value);
+    report.waited_ns = waited_ns;
+    StoreRelease(&report.end, end);
+  }
+  if (end == symmetric::WaitEnd::kTimeout) StoreRelaxed(heap.abort, 1u);
+}
+
+/// Waits for a word, which it acquires. Returns false if the wait ended first; the kernel is to end then.
+template <class T>
+CHATTY_FN bool Await(const SymmetricRef& heap, const Awaited<T>& awaited) {
+  static_assert(std::is_integral_v<T> && kIsWord<T>, "a wait is for a word of 4 or 8 bytes");
+  std::uint64_t begin = 0;
+  for (std::uint32_t tries = 1;; ++tries) {
+    const T seen = LoadAcquire(awaited.word);
+    if (symmetric::Holds(awaited.compare, seen, awaited.value)) return true;
+    if (!Pause(heap, tries)) continue;
+    const std::uint64_t now = Nanoseconds();
+    if (begin == 0) begin = now;
+    const bool aborted = LoadRelaxed(heap.abort) != 0;
+    if (!aborted && now - begin <= heap.timeout_ns) continue;
+    Report(heap, awaited, seen, now - begin, aborted ? symmetric::WaitEnd::kAbort : symmetric::WaitEnd::kTimeout);
+    return false;
+  }
+}
+
+}  // namespace chatty::detail
