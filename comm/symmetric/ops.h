@@ -3,24 +3,26 @@
 /// OpenSHMEM's, where a device is a processing element (PE). All threads of a scope (Thread, Warp, Block) make a call
 /// together, with equal arguments.
 ///
-/// Memory orders: what an operation is made of on a GPU (PTX) and on hosts (C++), and what follows.
+/// Memory orders. Of each operation: its instructions on a GPU (PTX); on hosts (C++); what it promises; what it does not.
 ///
-/// | operation | PTX | C++ | promises | does not promise |
-/// |---|---|---|---|---|
-/// | PutNbi | `st.relaxed.sys`, by 16 bytes | memcpy | nothing until Quiet, which also makes the source reusable | order,
-/// even between its own words | | Put | the same; barrier of the scope | memcpy | the source is reusable by all threads of
-/// the scope | arrival; order of two puts | | GetNbi | `ld.relaxed.sys`, by 16 bytes | memcpy | nothing until Quiet | | |
-/// Get | the same; barrier of the scope | memcpy | the data is there for all threads of the scope | order of two gets | |
-/// Fence | barriers of the scope around `fence.acq_rel.sys` | `atomic_thread_fence(acq_rel)` | the scope's stores before it
-/// are seen before those after it, by all devices (OpenSHMEM: by the same one); cumulative | order between a store before
-/// and a load after; completion | | Quiet | barriers of the scope around `fence.sc.sys` | `atomic_thread_fence(seq_cst)` |
-/// all of Fence, and one order of all quiets: of two devices that store, call Quiet and load, one sees the other's store.
-/// Gets have their data | that another device looked | | PutSignal | puts; barrier of the scope; `st.release.sys` or
-/// `red.release.sys.add` by the leader | memcpy; store or fetch_add, release | who acquires the signal's value sees the data
-/// | order with other puts | | WaitUntil, Test | `ld.acquire.sys` by the leader; barrier of the scope | load, acquire | what
-/// was ordered before the value is seen by all threads of the scope | fairness | | Atomic... | `atom.relaxed.sys`, `ld` and
-/// `st.relaxed.sys` | the same, relaxed | one step; an order of all changes of a word that all devices agree on | order with
-/// other words: that is Fence |
+/// - PutNbi: `st.relaxed.sys`, by 16 bytes; memcpy. Promises nothing until Quiet, which also makes the source reusable. No
+///   order, even between its own words.
+/// - Put: the same, then a barrier of the scope; memcpy. The source is reusable by all threads of the scope. No arrival, no
+///   order of two puts.
+/// - GetNbi: `ld.relaxed.sys`, by 16 bytes; memcpy. Promises nothing until Quiet.
+/// - Get: the same, then a barrier of the scope; memcpy. All threads of the scope have the data. No order of two gets.
+/// - Fence: `fence.acq_rel.sys` between barriers of the scope; `atomic_thread_fence(acq_rel)`. All devices see the scope's
+///   stores before it before those after it (OpenSHMEM: the same device), and it is cumulative. No completion, and no order
+///   between a store before it and a load after it.
+/// - Quiet: `fence.sc.sys` between barriers of the scope; `atomic_thread_fence(seq_cst)`. All of Fence, and all quiets have
+///   one order: of two devices that store, call Quiet and load, one sees the other's store. Gets have their data. It does
+///   not say that another device has looked.
+/// - PutSignal: puts, a barrier of the scope, then `st.release.sys` or `red.release.sys.add` by the leader; memcpy, then a
+///   store or fetch_add, release. Who acquires the signal's value sees the data. No order with other puts.
+/// - WaitUntil, Test: `ld.acquire.sys` by the leader, then a barrier of the scope; load, acquire. All threads of the scope
+///   see what was ordered before the value. No fairness.
+/// - Atomic operations: `atom.relaxed.sys`, `ld` and `st.relaxed.sys`; the same, relaxed. Each is one step, and all devices
+///   agree on an order of all changes of a word. No order with other words: that is Fence.
 ///
 /// Bytes that a put writes are neither read nor written by others until a signal, a fence and a flag, or a barrier orders
 /// them. A word that several devices change at once is changed by atomics alone. Between GPUs, atomics need links that
