@@ -1,8 +1,7 @@
 /// \file
-/// Runs a function on all devices of a symmetric heap at once: one thread a host device, one kernel a GPU.
+/// Runs a function on all devices of a symmetric heap at once: one thread a host device, one kernel a GPU. For tests and for
+/// bench/symmetric.cpp.
 #pragma once
-
-#include <gtest/gtest.h>
 
 #include <cstdint>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "chatty/comm/symmetric/heap.h"
 #include "chatty/comm/symmetric/team.h"
 #include "chatty/core/device.h"
+#include "chatty/core/error.h"
 
 #if CHATTY_CUDA_COMPILER
 #include "chatty/core/cuda.h"
@@ -77,7 +77,9 @@ void Launch(SymmetricHeap& heap, const Function& function, GridShape shape) {
     std::size_t sharing = 0;
     for (std::size_t j = 0; j < heap.size(); ++j) sharing += heap.device(j).index() == device.index() ? 1 : 0;
     shares = shares || sharing > 1;
-    ASSERT_LE(shape.blocks * sharing, static_cast<std::size_t>(blocks * device.info().multiprocessors));
+    const auto most = static_cast<std::size_t>(blocks * device.info().multiprocessors);
+    CHATTY_CHECK(shape.blocks * sharing <= most, "{} kernels of {} blocks, but {} fit on {}", sharing, shape.blocks, most,
+                 device.label());
   }
   for (std::size_t i = 0; i < heap.size(); ++i) {
     Device& device = heap.device(i);

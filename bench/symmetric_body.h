@@ -1,0 +1,358 @@
+/// \file
+/// The measurements of symmetric memory, for host devices and for GPUs. Each is a function that all devices of the run
+/// execute between two barriers; the time between these is taken inside the kernel, so that launches do not count.
+///
+/// Every measurement checks what it measures: entries put before a barrier, the data behind a signal, each byte put, and the
+/// values and sums of fetch-adds.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../tests/comm/symmetric_launch.h"
+#include "chatty/comm/symmetric/heap.h"
+#include "chatty/comm/symmetric/team.h"
+#include "chatty/core/hash.h"
+#include "symmetric.h"
+
+namespace chatty::bench {
+namespace {
+
+namespace sym = chatty::symmetric;
+using Word = std::uint64_t;
+
+/// A function on all devices, timed by each of them. `Work` returns false if a wait ended in vain, and counts what is wrong.
+template <class Work>
+struct Timed {
+  Work work;
+  Symmetric<Word> ns, wrong;
+
+  CHATTY_FN void operator()(const SymmetricRef& heap) const {
+    sym::Team team(heap);
+    if (!sym::Barrier(team)) return;
+    const std::uint64_t begin = detail::Nanoseconds();
+    Word bad = 0;
+    if (!work(heap, team, bad) || !sym::Barrier(team)) return;
+    if (sym::Grid().rank() == 0) *heap.Own(ns) = detail::Nanoseconds() - begin;
+    if (bad != 0) sym::AtomicFetchAdd(heap, wrong, bad, heap.me);
+  }
+};
+
+/// Barriers of all blocks of all devices. Before each, every device stores `words` words to each peer, a part by each block;
+/// behind it, all read what came. Inboxes alternate: one is read while the other is written.
+struct Barriers {
+  std::uint64_t repetitions;
+  std::uint32_t words;
+  Symmetric<Word> inbox;  ///< [2][devices][words]
+
+  CHATTY_FN static Word Entry(std::uint64_t i, std::uint32_t word) { return (i + 1) << 32 | word; }
+  CHATTY_FN bool operator()(const SymmetricRef& heap, sym::Team& team, Word& bad) const {
+    const sym::Grid grid;
+    const sym::Block block;
+    const std::uint32_t peers = heap.size - 1, part = (words + grid.blocks() - 1) / grid.blocks();
+    for (std::uint64_t i = 0; i < repetitions; ++i) {
+      const std::uint32_t half = i % 2 == 0 ? 0 : heap.size * words;
+      for (std::uint32_t k = block.rank(); k < part * peers; k += block.threads()) {
+        const std::uint32_t word = grid.block() * part + k / peers, to = (heap.me + 1 + k % peers) % heap.size;
+        if (word < words) sym::AtomicSet(heap, inbox + (half + heap.me * words + word), Entry(i, word), to);
+      }
+      if (!sym::Barrier(team)) return false;
+      for (std::uint32_t k = grid.rank(); k < words * peers; k += grid.threads()) {
+        const std::uint32_t word = k / peers, from = (heap.me + 1 + k % peers) % heap.size;
+        bad += *heap.Own(inbox + (half + from * words + word)) != Entry(i, word) ? 1 : 0;
+      }
+    }
+    return true;
+  }
+};
+
+/// A thread of device 0 and one of device 1 answer each other by PutSignal of one word.
+struct PingPong {
+  static constexpr std::uint64_t kValues = 64;
+  std::uint64_t repetitions;
+  bool reads;            ///< whether a thread reads the word before it answers, or the last one only
+  Symmetric<Word> from;  ///< kValues words, all different
+  Symmetric<Word> to, signal;
+
+  CHATTY_FN static Word Value(std::uint64_t i, std::uint32_t device) { return i % kValues * 2 + device + 1; }
+  CHATTY_FN bool operator()(const SymmetricRef& heap, sym::Team&, Word& bad) const {
+    if (heap.me > 1 || sym::Grid().rank() != 0) return true;
+    const std::uint32_t peer = 1 - heap.me;
+    for (std::uint64_t i = 0; i < kValues; ++i) *heap.Own(from + i) = Value(i, heap.me);
+    for (std::uint64_t i = 1; i <= repetitions; ++i) {
+      if (heap.me == 0) Send(heap, i, peer);
+      if (!sym::WaitUntil(sym::Thread(), heap, signal, sym::Compare::kGreaterEqual, i, peer)) return false;
+      if (reads || i == repetitions) bad += *heap.Own(to) != Value(i, peer) ? 1 : 0;
+      if (heap.me == 1) Send(heap, i, peer);
+    }
+    return true;
+  }
+  CHATTY_FN void Send(const SymmetricRef& heap, std::uint64_t i, std::uint32_t peer) const {
+    sym::PutSignal(sym::Thread(), heap, to, heap.Own(from + i % kValues), 1, signal, i, sym::SignalOp::kSet, peer);
+  }
+};
+
+/// Puts of device 0 to device 1, by one block or by all, to a number of places in turn.
+struct Puts {
+  std::uint64_t repetitions, bytes, places;
+  bool quiet;  ///< whether each put is completed before the next begins; else the last barrier completes all
+  Symmetric<std::uint8_t> from, to;
+
+  CHATTY_FN bool operator()(const SymmetricRef& heap, sym::Team&, Word&) const {
+    if (heap.me != 0) return true;
+    const sym::Grid grid;
+    const sym::Block block;
+    // Each block's part is a multiple of a line.
+    const std::uint64_t part = (bytes + grid.blocks() * sym::kLine - 1) / (grid.blocks() * sym::kLine) * sym::kLine;
+    const std::uint64_t begin = grid.block() * part;
+    if (begin >= bytes) return true;
+    const std::uint64_t size = bytes - begin < part ? bytes - begin : part;
+    for (std::uint64_t i = 0, place = 0; i < repetitions; ++i) {
+      const std::uint64_t at = place * bytes + begin;
+      sym::PutNbi(block, heap, to + at, heap.Own(from + at), size, 1);
+      if (quiet) sym::Quiet(block, heap);
+      place = place + 1 < places ? place + 1 : 0;
+    }
+    return true;
+  }
+};
+
+/// Fetch-adds of device 0 at device 1: all threads add to one word, or each to a word of its own.
+struct FetchAdds {
+  std::uint64_t repetitions;  ///< of each thread
+  std::uint64_t stride;       ///< words from one thread's word to the next one's; 0: one word
+  Symmetric<Word> counters;
+
+  CHATTY_FN bool operator()(const SymmetricRef& heap, sym::Team&, Word& bad) const {
+    if (heap.me != 0) return true;
+    const Symmetric<Word> at = counters + sym::Grid().rank() * stride;
+    for (std::uint64_t i = 0, least = 0; i < repetitions; ++i) {
+      const Word before = sym::AtomicFetchAdd(heap, at, 1, 1);
+      bad += before < least ? 1 : 0;  // a counter only grows
+      least = before + 1;
+    }
+    return true;
+  }
+};
+
+/// The heap, its arrays and one run after the other.
+class Measurement {
+ public:
+  Measurement(std::span<Device* const> devices, const SymmetricPlan& plan,
+              const std::function<void(const SymmetricRow&)>& report)
+      : plan_(plan), report_(report), shape_(OneBlockEach(devices, plan.threads)), heap_(devices, HeapBytes(), Options()) {
+    ns_ = heap_.Allocate<Word>(1);
+    wrong_ = heap_.Allocate<Word>(1);
+    inbox_ = heap_.Allocate<Word>(std::size_t{2} * kMaxDevices * kMostWords);
+    values_ = heap_.Allocate<Word>(PingPong::kValues);
+    to_ = heap_.Allocate<Word>(1);
+    signal_ = heap_.Allocate<Word>(1);
+    counters_ = heap_.Allocate<Word>(std::uint64_t{shape_.blocks} * shape_.threads);
+    source_ = heap_.Allocate<std::uint8_t>(plan.max_bytes);
+    target_ = heap_.Allocate<std::uint8_t>(plan.max_bytes);
+    pattern_.resize(plan.max_bytes / sizeof(Word));
+    for (std::size_t i = 0; i < pattern_.size(); ++i) pattern_[i] = Hash(i);
+  }
+
+  void Run() {
+    for (const std::uint32_t words : {0u, 16u, kMostWords}) MeasureBarriers(words);
+    if (heap_.size() < 2) return;
+    MeasurePingPong(false);
+    MeasurePingPong(true);
+    Device& device = heap_.device(0);
+    device.MakeCurrent();
+    device.CopyIn(heap_.data(source_, 0), pattern_.data(), plan_.max_bytes, device.stream());
+    device.stream().Synchronize();
+    for (const std::uint64_t bytes : Sizes()) MeasurePuts(bytes);
+    MeasureFetchAdds();
+  }
+
+ private:
+  static constexpr std::uint32_t kMostWords = 1024;  // put to each peer before a barrier
+  static constexpr std::uint64_t kTrialBytes = std::uint64_t{1} << 28, kMostPlaces = 64;
+
+  static SymmetricOptions Options() {
+    SymmetricOptions options;
+    options.timeout = std::chrono::minutes(1);  // host devices may wait for cores
+    return options;
+  }
+  std::size_t HeapBytes() const {
+    constexpr std::size_t kLines = 1 << 16;  // the small arrays, and what alignment leaves
+    const std::size_t words = std::size_t{2} * kMaxDevices * kMostWords + std::size_t{shape_.blocks} * shape_.threads;
+    return 2 * plan_.max_bytes + words * sizeof(Word) + kLines;
+  }
+  /// One block on each multiprocessor; devices that share a GPU share them.
+  static test::GridShape OneBlockEach(std::span<Device* const> devices, unsigned threads) {
+    if (devices[0]->kind() == DeviceKind::kHost) return {1, 1};
+    std::int64_t blocks = devices[0]->info().multiprocessors;
+    for (Device* const device : devices) {
+      const auto sharing =
+          std::count_if(devices.begin(), devices.end(), [&](Device* other) { return other->index() == device->index(); });
+      blocks = std::min<std::int64_t>(blocks, device->info().multiprocessors / sharing);
+    }
+    return {static_cast<unsigned>(std::max<std::int64_t>(blocks, 1)), threads};
+  }
+  /// 8 bytes to the longest put, by factors of 8, and 64 KiB.
+  std::vector<std::uint64_t> Sizes() const {
+    std::vector<std::uint64_t> sizes;
+    for (std::uint64_t bytes = 8; bytes < plan_.max_bytes; bytes *= 8) sizes.push_back(bytes);
+    if (plan_.max_bytes > 1 << 16) sizes.push_back(1 << 16);
+    sizes.push_back(plan_.max_bytes);
+    std::sort(sizes.begin(), sizes.end());
+    return sizes;
+  }
+
+  template <class T>
+  void Clear(Symmetric<T> array) {
+    for (std::size_t i = 0; i < heap_.size(); ++i) {
+      Device& device = heap_.device(i);
+      device.MakeCurrent();
+      device.Fill(heap_.data(array, i), 0, array.count * sizeof(T), device.stream());
+      device.stream().Synchronize();
+    }
+  }
+  template <class T, class U>
+  void Read(Symmetric<T> array, std::size_t index, std::vector<U>& to) {
+    Device& device = heap_.device(index);
+    device.MakeCurrent();
+    device.CopyOut(to.data(), heap_.data(array, index), to.size() * sizeof(U), device.stream());
+    device.stream().Synchronize();
+  }
+
+  /// Microseconds of one run on all devices.
+  template <class Work>
+  double RunOnce(const Work& work, test::GridShape shape) {
+    Clear(wrong_);
+    test::RunOnAll(heap_, Timed<Work>{work, ns_, wrong_}, shape);
+    heap_.Check();
+    double us = 0;
+    for (std::size_t i = 0; i < heap_.size(); ++i) {
+      std::vector<Word> value(1);
+      Read(wrong_, i, value);
+      CHATTY_CHECK(value[0] == 0, "{} saw {} wrong values", heap_.device(i).label(), value[0]);
+      Read(ns_, i, value);
+      us = std::max(us, static_cast<double>(value[0]) / 1e3);
+    }
+    return us;
+  }
+  /// Calls `run` for each trial, behind one that is not counted, and divides its microseconds by `operations`.
+  template <class Run>
+  std::vector<double> Trials(double operations, const Run& run) const {
+    std::vector<double> us;
+    for (unsigned trial = 0; trial <= plan_.trials; ++trial) {
+      const double one = run() / operations;
+      if (trial > 0) us.push_back(one);
+    }
+    return us;
+  }
+
+  void MeasureBarriers(std::uint32_t words) {
+    const Barriers work{plan_.repetitions, words, inbox_};
+    SymmetricRow row{"barrier", words};
+    row.us = Trials(static_cast<double>(work.repetitions), [&] { return RunOnce(work, shape_); });
+    report_(row);
+  }
+
+  void MeasurePingPong(bool reads) {
+    const PingPong work{plan_.repetitions, reads, values_, to_, signal_};
+    SymmetricRow row{reads ? "put-signal, data read" : "put-signal", 0, sizeof(Word)};
+    row.us = Trials(2 * static_cast<double>(work.repetitions), [&] {
+      Clear(signal_);
+      return RunOnce(work, {1, 32});
+    });
+    report_(row);
+  }
+
+  void MeasurePuts(std::uint64_t bytes) {
+    const std::uint64_t places = std::clamp<std::uint64_t>(plan_.max_bytes / bytes, 1, kMostPlaces);
+    const std::uint64_t repetitions =
+        std::max(places, std::min(plan_.repetitions, std::max<std::uint64_t>(kTrialBytes / bytes, 1)));
+    const auto measure = [&](std::string operation, const auto& run) {
+      Clear(target_);
+      SymmetricRow row{std::move(operation), 0, bytes};
+      row.us = Trials(static_cast<double>(repetitions), run);
+      CheckTarget(row.operation, bytes * places);
+      return row;
+    };
+    const SymmetricRow copies = measure("copy engine", [&] { return CopyOnce(repetitions, bytes, places); });
+    report_(copies);
+    const bool on_hosts = heap_.device(0).kind() == DeviceKind::kHost;  // whose grid is one block
+    const test::GridShape block = {1, on_hosts ? 1u : 1024u};
+    for (const bool quiet : {false, true}) {
+      for (const bool by_grid : {false, true}) {
+        if (by_grid && on_hosts) continue;
+        const Puts work{repetitions, bytes, places, quiet, source_, target_};
+        SymmetricRow row = measure(std::string(quiet ? "put and quiet" : "put") + (by_grid ? ", grid" : ", block"),
+                                   [&] { return RunOnce(work, by_grid ? shape_ : block); });
+        row.of_copies = copies.median_us() / row.median_us();
+        report_(row);
+      }
+    }
+  }
+  /// Microseconds of copies from device 0 to device 1 on one stream.
+  double CopyOnce(std::uint64_t repetitions, std::uint64_t bytes, std::uint64_t places) {
+    Device& device = heap_.device(0);
+    device.MakeCurrent();
+    const std::unique_ptr<Event> begin = device.NewEvent(), end = device.NewEvent();
+    begin->Record(device.stream());
+    for (std::uint64_t i = 0; i < repetitions; ++i) {
+      const std::uint64_t at = i % places * bytes;
+      device.CopyToPeer(heap_.device(1), heap_.data(target_ + at, 1), heap_.data(source_ + at, 0), bytes, device.stream());
+    }
+    end->Record(device.stream());
+    device.stream().Synchronize();
+    return end->ElapsedMs(*begin) * 1e3;
+  }
+  void CheckTarget(const std::string& operation, std::uint64_t bytes) {
+    std::vector<Word> arrived(bytes / sizeof(Word));
+    Read(target_, 1, arrived);
+    const auto wrong = std::mismatch(arrived.begin(), arrived.end(), pattern_.begin());
+    CHATTY_CHECK(wrong.first == arrived.end(), "{}: the word at byte {} did not arrive", operation,
+                 (wrong.first - arrived.begin()) * sizeof(Word));
+  }
+
+  void MeasureFetchAdds() {
+    const std::uint64_t shared = std::max<std::uint64_t>(plan_.repetitions / 100, 1);
+    MeasureFetchAdd("fetch-add, one thread", {plan_.repetitions, 0, counters_}, {1, 1});
+    MeasureFetchAdd("fetch-add, all threads, one word", {shared, 0, counters_}, shape_);
+    MeasureFetchAdd("fetch-add, all threads, a word each", {shared, 1, counters_}, shape_);
+  }
+  void MeasureFetchAdd(const std::string& operation, const FetchAdds& work, test::GridShape shape) {
+    const std::uint64_t operations = std::uint64_t{shape.blocks} * shape.threads * work.repetitions;
+    SymmetricRow row{operation};
+    row.us = Trials(static_cast<double>(operations), [&] {
+      Clear(counters_);
+      const double us = RunOnce(work, shape);
+      std::vector<Word> counters(counters_.count);
+      Read(counters_, 1, counters);
+      const Word sum = std::accumulate(counters.begin(), counters.end(), Word{0});
+      CHATTY_CHECK(sum == operations, "{}: {} of {} arrived", operation, sum, operations);
+      return us;
+    });
+    report_(row);
+  }
+
+  const SymmetricPlan& plan_;
+  const std::function<void(const SymmetricRow&)>& report_;
+  test::GridShape shape_;
+  SymmetricHeap heap_;
+  Symmetric<Word> ns_, wrong_, inbox_, values_, to_, signal_, counters_;
+  Symmetric<std::uint8_t> source_, target_;
+  std::vector<Word> pattern_;  // what source_ contains on device 0
+};
+
+}  // namespace
+
+void MeasureSymmetric(std::span<Device* const> devices, const SymmetricPlan& plan,
+                      const std::function<void(const SymmetricRow&)>& report) {
+  Measurement(devices, plan, report).Run();
+}
+
+}  // namespace chatty::bench

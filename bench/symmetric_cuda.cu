@@ -1,0 +1,1 @@
+#include "symmetric_body.h"  // GPUs, and host devices
