@@ -33,7 +33,7 @@ struct BucketPlan {
   /// A bucket's last rounds relax few edges each. Below this number of edges the next bucket joins.
   double early_edges = 0;
   /// @{
-  /// The first bucket of a fused run on a GPU, whose rounds within a bucket cost nothing: wider. Infinite: the program has
+  /// The first bucket of a fused run, whose rounds within a bucket cost nothing: wider. Infinite: the program has
   /// no order.
   double fused_width = kInfinity<double>;
   double fused_max_width = kInfinity<double>;

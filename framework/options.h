@@ -57,10 +57,10 @@ enum class Records : std::uint8_t {
 
 /// How to prepare rows.
 struct RowOptions {
-  Tiling tiling = Tiling::kAuto;                       ///< as in RunOptions
-  Records records = Records::kAuto;                    ///< as in RunOptions
-  std::uint32_t list_items = 0;                        ///< of each list of a fused run on a GPU; 0: from the graph
-  bool fuses = true;                                   ///< a fused run on a GPU is possible
+  Tiling tiling = Tiling::kAuto;     ///< as in RunOptions
+  Records records = Records::kAuto;  ///< as in RunOptions
+  std::uint32_t list_items = 0;      ///< of each list of a fused run, and of a host thread's ring; 0: from the graph
+  bool fuses = true;                 ///< a fused run on a GPU is possible
   bool operator==(const RowOptions&) const = default;  ///< all members
 };
 

@@ -70,7 +70,8 @@ void PlanFused(const Session& session, const ProgramTraits& traits, const RunOpt
     return none("rounds only pull, and a fused engine needs forward edges");
   if (!engine->keeps_rounds && !plan.rows.fuses) return none("rounds are asked for, by execution, direction or max_rounds");
   if (options.trace != nullptr && !engine->traces) return none("the trace has a span for each round");
-  const bool any_order = plan.rows.fuses && plan.buckets.fused_width < kInfinity<double>;
+  const bool any_order =
+      engine->any_order && (gpu || !traits.carries) && plan.rows.fuses && plan.buckets.fused_width < kInfinity<double>;
   if (engine->needs_buckets && traits.orders && !(plan.buckets.width < kInfinity<double>)&&!any_order)
     return none("there are no buckets");
   const bool async = plan.engine == EngineKind::kAsync;

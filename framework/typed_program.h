@@ -46,6 +46,7 @@ constexpr std::optional<FusedTraits> HostFusedTraits() {
   FusedTraits traits;
   traits.needs_buckets = fused::host::kUpdatesAtOnce<P>;
   traits.keeps_rounds = fused::host::kHasRounds<P>;
+  traits.any_order = fused::kRelaxes<P>;
   return traits;
 }
 /// ProgramTraits::gpu_fused.
@@ -54,6 +55,7 @@ constexpr std::optional<FusedTraits> GpuFusedTraits() {
   if constexpr (!fused::kRelaxes<P> && !fused::cuda::kRunsRounds<P>) return std::nullopt;
   FusedTraits traits;
   traits.keeps_rounds = !fused::kRelaxes<P>;
+  traits.any_order = fused::kRelaxes<P>;
   traits.asynchronous = traits.traces = fused::kRelaxes<P>;
   return traits;
 }

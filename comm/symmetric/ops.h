@@ -12,8 +12,8 @@
 /// - GetNbi: `ld.relaxed.sys`, by 16 bytes; memcpy. Promises nothing until Quiet.
 /// - Get: the same, then a barrier of the scope; memcpy. All threads of the scope have the data. No order of two gets.
 /// - Fence: `fence.acq_rel.sys` between barriers of the scope; `atomic_thread_fence(acq_rel)`. All devices see the scope's
-///   stores before it before those after it (OpenSHMEM: the same device), and it is cumulative. No completion, and no order
-///   between a store before it and a load after it.
+///   stores before it before those of its leader (rank 0) after it (OpenSHMEM: the same device), and it is cumulative. No
+///   completion, and no order between a store before it and a load after it.
 /// - Quiet: `fence.sc.sys` between barriers of the scope; `atomic_thread_fence(seq_cst)`. All of Fence, and all quiets have
 ///   one order: of two devices that store, call Quiet and load, one sees the other's store. Gets have their data. It does
 ///   not say that another device has looked.

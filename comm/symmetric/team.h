@@ -43,7 +43,8 @@ class Team {
 };
 
 /// Waits until all threads of all devices have called it, and completes their operations, as Quiet does. Returns false if
-/// the wait ended before, as WaitUntil.
+/// the wait ended before, as WaitUntil: a block's own result, which another block of the device may not share. So no barrier
+/// of the grid may follow before the blocks have agreed.
 [[nodiscard]] CHATTY_FN bool Barrier(Team& team) {
   const Block block;
   const SymmetricRef& heap = team.heap();

@@ -131,7 +131,8 @@ class BspRun {
  private:
   Span Timed(const SpanKind& kind, const SpanArguments& arguments = {}) const { return run_.Timed(kind, arguments); }
 
-  bool IsTerminated() const { return total_.active_vertices == 0 && !traits_.every_round; }
+  /// Pending vertices without active ones are what a fused run leaves that was stopped.
+  bool IsTerminated() const { return total_.active_vertices == 0 && total_.pending_vertices == 0 && !traits_.every_round; }
 
   /// Counters after Init or a phase's Activate. The frontier is a bitmap; a pull's work is counted anew.
   void BeginPhase() {
@@ -233,13 +234,14 @@ class BspRun {
     FusedEngine* const engine = steps_.fused();
     const FusedTerms terms = engine->terms();
     narrow_rounds_ = total_.active_edges < terms.narrow_edges ? narrow_rounds_ + 1 : 0;
-    if (!asynchronous_ && narrow_rounds_ <= terms.narrow_rounds) return false;
+    if (!asynchronous_ && terms.narrow_rounds != 0 && narrow_rounds_ <= terms.narrow_rounds) return false;
     FusedRun job;
     if (options_.max_rounds != 0) job.most_rounds = options_.max_rounds - round_.index;
     job.stop = &options_.stop;
     job.track = track_;
     job.narrow_rounds = narrow_rounds_;
     job.any_order = run_.plan.rows.fuses;
+    job.list_items = run_.plan.rows.list_items;
     job.asynchronous = asynchronous_;
     job.round = round_;
     job.form = form_;

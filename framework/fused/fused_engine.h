@@ -25,6 +25,7 @@ struct FusedRun {
   TraceTrack* track = nullptr;      ///< gets the engine's steps, if FusedTraits::traces
   std::uint32_t narrow_rounds = 0;  ///< rounds in a row up to now with fewer edges than FusedTerms::narrow_edges
   bool any_order = true;            ///< edges may be relaxed in any order: nobody has asked for rounds
+  std::uint32_t list_items = 0;     ///< RowOptions::list_items
   bool asynchronous = false;        ///< the run has no rounds: the device keeps it however wide the frontier becomes
   /// @{
   /// The state before and after.
@@ -41,7 +42,7 @@ struct FusedRun {
   /// @{
   /// Its work.
   std::uint32_t push_rounds = 0, pull_rounds = 0;
-  std::uint32_t steps = 0;  ///< of a resident kernel: RunStatistics::fused_steps
+  std::uint32_t steps = 0;  ///< RunStatistics::fused_steps
   std::uint64_t edges_touched = 0, vertices_updated = 0;
   /// @}
 
@@ -51,10 +52,12 @@ struct FusedRun {
 
 /// What a program's engine on one kind of device does, by the program's type: ProgramTraits has it, and plans read it there.
 struct FusedTraits {
-  bool keeps_rounds = true;    ///< the engine has rounds or buckets itself; else it runs only where the engine may be chosen
-  bool needs_buckets = false;  ///< the engine runs programs with a Priority in buckets alone
-  bool asynchronous = true;    ///< the engine runs programs without rounds
-  bool traces = false;         ///< the engine reports its steps to a trace; else rounds run where there is one
+  bool keeps_rounds = true;  ///< the engine has rounds or buckets itself; else it runs only where the engine may be chosen
+  /// The engine runs programs with a Priority in buckets alone, or in any order.
+  bool needs_buckets = false;
+  bool any_order = false;    ///< the engine can relax edges in any order
+  bool asynchronous = true;  ///< the engine runs programs without rounds
+  bool traces = false;       ///< the engine reports its steps to a trace; else rounds run where there is one
 };
 
 /// When rounds should hand over to an engine, which may change during a run.

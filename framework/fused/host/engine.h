@@ -54,7 +54,7 @@ class Engine final : public FusedEngine {
       }
       any = true;
     } while (IsUnfinished(run));
-    leaves_inboxes_empty_ = leaves_inboxes_empty_ || any;
+    leaves_inboxes_empty_ = any && !IsUnfinished(run);  // else separate steps go on
     return any;
   }
   /// Whether a run has ended since the last call. Runs leave inboxes as they were, and those of a device that has the whole
@@ -62,9 +62,10 @@ class Engine final : public FusedEngine {
   bool TakeInboxesEmpty() { return std::exchange(leaves_inboxes_empty_, false); }
 
  private:
-  /// Width of the first step in hops and at most, which is that of a chain, whose steps have an item; and how far the width
-  /// of a bucket shrinks.
-  static constexpr double kHops = 32, kMostHops = 4096, kShrinks = 16;
+  /// Hops of the first step, few because a frontier may grow in it, and of the longest, for chains of single items.
+  static constexpr double kHops = 8, kMostHops = 4096;
+  /// The width of a bucket shrinks to one part in so many.
+  static constexpr double kShrinks = 16;
   /// Work items below which a second thread costs more than it brings, and a count that is surely above.
   static constexpr std::size_t kSmall = 4096;
   static constexpr std::size_t kParallel = ~std::size_t{0};
@@ -79,10 +80,17 @@ class Engine final : public FusedEngine {
     RelaxTerms terms;
     if constexpr (kRelaxes<P>) {
       const P& program = state_.ref().program;
-      if (!run.any_order || ReadsRound(program) || CarriesValues(program)) return terms;
-      terms.wide = run.asynchronous && !kHasRounds<P> ? kInfinity<double>
-                   : Traits<P>::kOrders               ? kHostRelaxPolicy.wide_step
-                                                      : kHostRelaxPolicy.wide;
+      const bool rounds_asked = !run.any_order || run.most_rounds != FusedRun::kAllRounds;
+      if (rounds_asked || ReadsRound(program) || CarriesValues(program)) return terms;
+      if (run.list_items != 0) terms.ring = run.list_items;
+      if (!run.asynchronous || kHasRounds<P>) {
+        if constexpr (Traits<P>::kOrders) {  // the more threads, the more items a step should have
+          const double items = 4.0 * detail::kHostWidths.few * device_.team()->size();
+          terms.wide = run.list_items != 0 ? run.list_items : std::max<double>(kHostRelaxPolicy.wide_step, items);
+        } else {
+          terms.wide = run.list_items != 0 ? run.list_items / kHops : kHostRelaxPolicy.wide;
+        }
+      }
       if constexpr (Traits<P>::kOrders) {
         const BucketPlan& plan = run.buckets.plan();
         if (!(plan.fused_width < kInfinity<double>)) return terms;

@@ -321,6 +321,7 @@ FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, bo
   RoundOf<P> round = job.round.As<GlobalOf<P>>();
   InPlaceWorker<P, kConcurrent> worker(s, round);
   std::size_t which = 0, turn = 0;
+  std::uint32_t narrow = 0;  // rounds in a row with few edges
   bool stop = false;
   SharedValue share;
   // Everybody counts, meets the others, and sums all up.
@@ -415,6 +416,7 @@ FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, bo
   // for a core. A small frontier is not pulled, so that nobody has to ask again whether to.
   const auto push_alone = [&] {
     if (rank == 0) {
+      const std::uint32_t before = job.push_rounds;
       const std::uint64_t together = std::min<std::uint64_t>(kEdgesTogether, s.graph.owned / kVerticesAnEdge);
       do {
         InPlaceShared::Count& mine = worker.count;
@@ -437,7 +439,8 @@ FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, bo
         worker.SetRound(round, share);
         stop = job.stop->stop_requested();
       } while (job.active_vertices > 0 && job.ahead.active_edges < together && !stop &&
-               job.push_rounds + job.pull_rounds < job.most_rounds);
+               job.push_rounds + job.pull_rounds < job.most_rounds &&
+               !(ends_narrow && narrow + (job.push_rounds - before) > kHostRelaxPolicy.narrow_rounds));
       board.alone = job;
       board.alone.round.index = round.index;
       board.alone_share = share;
@@ -472,7 +475,6 @@ FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, bo
   };
 
   job.chooser.SetPushCost(kInPlaceFrontier.push_cost);
-  std::uint32_t narrow = 0;
   while (job.active_vertices > 0 && !stop && job.push_rounds + job.pull_rounds < job.most_rounds) {
     narrow = job.ahead.active_edges < kHostRelaxPolicy.narrow_edges ? narrow + 1 : 0;
     if (ends_narrow && narrow > kHostRelaxPolicy.narrow_rounds) break;
@@ -480,8 +482,10 @@ FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, bo
     const bool small = job.ahead.active_edges < s.graph.owned / kVerticesAnEdge;
     const bool pulls = job.chooser.UsePull(job.ahead, round.vertices) && !(small && listed && job.chooser.Chooses());
     if (pulls == listed) pulls ? to_bitmap() : to_lists();
-    if (members > 1 && small && !pulls && !ends_narrow && job.ahead.active_edges < kEdgesAlone) {
+    if (members > 1 && small && !pulls && job.ahead.active_edges < kEdgesAlone) {
+      const std::uint32_t before = job.push_rounds;
       push_alone();
+      narrow += job.push_rounds - before - 1;
       continue;
     }
     pulls ? pull() : push();

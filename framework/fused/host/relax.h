@@ -55,9 +55,14 @@ struct RelaxShared {
   };
   using Counts = std::vector<Count>;
   explicit RelaxShared(int members)
-      : near(members), far(static_cast<std::size_t>(members)), counts{Counts(members), Counts(members)}, left(members) {}
+      : near(members),
+        far(static_cast<std::size_t>(members)),
+        hubs(far.size()),
+        counts{Counts(members), Counts(members)},
+        left(members) {}
   MemberListsOf<ItemOf<P>> near;
-  std::vector<std::vector<ItemOf<P>>> far;  ///< a list a member, with a Priority
+  std::vector<std::vector<ItemOf<P>>> far;   ///< a list a member, with a Priority
+  std::vector<std::vector<ItemOf<P>>> hubs;  ///< a list a member: items with long rows, which all walk
   Counts counts[2];
   std::vector<Left> left;
 };
@@ -66,8 +71,9 @@ struct RelaxShared {
 struct RelaxTerms {
   double width = 0;            ///< of the first, in hops or the Priority's unit
   double least = 0, most = 0;  ///< widths between which it adapts, if they differ
-  double wide =
-      kInfinity<double>;  ///< items a hop, or of a step in the order of a Priority, from which on rounds are better
+  std::uint32_t ring = ~0u;    ///< items of a thread's ring, at most as many as it has
+  /// Items a hop, or of a bucket in the order of a Priority, from which on rounds are better.
+  double wide = kInfinity<double>;
 };
 
 namespace detail {
@@ -85,7 +91,9 @@ class RelaxWorker {
   using Entry = ItemOf<P>;
   static constexpr bool kOrders = Traits<P>::kOrders;
 
-  RelaxWorker(const StateRef<P>& s, const RoundOf<P>& round, std::vector<Entry>* far) : s_(s), round_(round), far_(far) {}
+  RelaxWorker(const StateRef<P>& s, const RoundOf<P>& round, const RelaxTerms& terms, std::vector<Entry>* far,
+              std::vector<Entry>* hubs)
+      : s_(s), round_(round), far_(far), hubs_(hubs), room_(std::clamp<std::uint32_t>(terms.ring, 2, kRing)) {}
 
   /// Before a step: where to put items, and which are below.
   void Begin(std::vector<Entry>* next, double limit, double width, std::uint32_t hop_limit) {
@@ -100,7 +108,7 @@ class RelaxWorker {
   void Work(std::span<const Entry> slice) {
     while (!slice.empty() || head_ != tail_) {
       if (head_ == tail_) {
-        const std::size_t some = std::min<std::size_t>(slice.size(), kRing / 2);
+        const std::size_t some = std::min<std::size_t>(slice.size(), room_ / 2);
         std::copy_n(slice.begin(), some, ring_.begin());
         slice = slice.subspan(some);
         head_ = 0;
@@ -113,6 +121,14 @@ class RelaxWorker {
       head_ += some;
       UpdateTargets();
     }
+  }
+
+  /// Part `rank` of so many of a long row. What comes of it goes to lists: other members still look at theirs.
+  void WorkOnHub(const Entry& item, std::size_t rank, std::size_t members) {
+    spills_ = true;
+    const EdgeIndex begin = s_.graph.forward.offsets[item.vertex], edges = s_.graph.forward.degree(item.vertex);
+    LookAlong(item, begin + edges * rank / members, begin + edges * (rank + 1) / members);
+    UpdateTargets();
   }
 
   /// Moves the far items that are below `limit` into `list`.
@@ -188,16 +204,21 @@ class RelaxWorker {
     if (!IsLive(item)) return;
     if (!IsBelow(item)) return PutOut(item);
     count.done += 1;
-    std::uint32_t hops = 0;
-    if constexpr (!kOrders) {
-      hops = item.hops;
-      count.hops = std::max(count.hops, hops + 1);
+    if constexpr (!kOrders) count.hops = std::max(count.hops, item.hops + 1);
+    const EdgeIndex begin = s_.graph.forward.offsets[item.vertex], end = s_.graph.forward.offsets[item.vertex + 1];
+    count.edges += end - begin;
+    if (kConcurrent && end - begin >= kHubDegree) {
+      hubs_->push_back(item);
+    } else {
+      LookAlong(item, begin, end);
     }
+  }
+  /// Looks at edges [e, end) of the item's row.
+  void LookAlong(const Entry& item, EdgeIndex e, EdgeIndex end) {
+    std::uint32_t hops = 0;
+    if constexpr (!kOrders) hops = item.hops;
     const LocalId source = item.vertex;
     const AdjacencyRef& rows = s_.graph.forward;
-    EdgeIndex e = rows.offsets[source];
-    const EdgeIndex end = rows.offsets[source + 1];
-    count.edges += end - e;
     const Shared share = ShareOf(source, ValueIn(item));
     while (e < end) {
       if (better_count_ > kEdges) UpdateTargets();
@@ -243,7 +264,7 @@ class RelaxWorker {
           continue;
         }
       } else {
-        *WordOf(v) = after;
+        atomics::Store(WordOf(v), after);
       }
       count.improved += 1;
       if constexpr (std::is_same_v<Value, Message>) {
@@ -260,7 +281,7 @@ class RelaxWorker {
 
   void Put(const Entry& item) {
     if (!IsBelow(item)) return PutOut(item);
-    if (spills_ || tail_ - head_ == kRing) {  // a wide frontier: all members shall have a part of it
+    if (spills_ || tail_ - head_ >= room_) {  // a wide frontier: all members shall have a part of it
       spills_ = true;
       count.below += 1;
       next_->push_back(item);
@@ -283,7 +304,8 @@ class RelaxWorker {
 
   StateRef<P> s_;  // a copy: what stores cannot change stays in registers
   RoundOf<P> round_;
-  std::vector<Entry>*far_, *next_ = nullptr;
+  std::vector<Entry>*far_, *hubs_, *next_ = nullptr;
+  const std::uint32_t room_;  // of the ring
   double limit_ = 0, near_limit_ = 0;
   std::uint32_t hop_limit_ = 0, head_ = 0, tail_ = 0;
   bool spills_ = false;
@@ -323,7 +345,7 @@ void Leave(Group& group, const StateRef<P>& s, const RelaxWorker<P, kConcurrent>
       mine.edges += s.graph.forward.degree(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(rest))));
     }
     if constexpr (Traits<P>::kOrders) mine.pending += __builtin_popcount(s.order.pending[w]);
-    if (!s.graph.reverse.offsets.there()) continue;
+    if (!Traits<P>::kHasFilter || !s.graph.reverse.offsets.there()) continue;
     for (std::size_t v = w * 32; v < std::min<std::size_t>(w * 32 + 32, s.graph.owned); ++v) {
       if (IsCandidate(s, static_cast<LocalId>(v))) mine.candidates += s.graph.reverse.degree(static_cast<LocalId>(v));
     }
@@ -349,7 +371,8 @@ FusedRun Relax(Group& group, const StateRef<P>& state, RelaxShared<P>& shared, c
   StateRef<P> s = state;
   s.asynchronous = true;
   std::vector<Entry>& far = shared.far[rank];
-  RelaxWorker<P, kConcurrent> worker(s, job.round.As<GlobalOf<P>>(), &far);
+  RelaxWorker<P, kConcurrent> worker(s, job.round.As<GlobalOf<P>>(), terms, &far, &shared.hubs[rank]);
+  const bool hubs = kConcurrent && s.graph.forward.max_degree >= kHubDegree;
   std::size_t which = 0, turn = 0;
   Count all;
   std::uint64_t first_far = 0;
@@ -404,15 +427,18 @@ FusedRun Relax(Group& group, const StateRef<P>& state, RelaxShared<P>& shared, c
 
   double limit = -kInfinity<double>, width = terms.width;
   std::uint32_t hop_limit = 0, hops = 0, steps = 0;
+  std::uint64_t done = 0, first_ones = 0;  // since the limit rose
   bool counts_first = false;
   while (all.near + all.far > 0 && !all.stop) {
-    if (all.below == 0 && steps > 0) {
-      if (static_cast<double>(all.done) > terms.wide * (kOrders ? 1.0 : width)) break;
-      counts_first = counts_first || all.first != 0;
-      if (terms.least < terms.most && all.done != 0) {
-        width = kHostWidths.Next(width, all.done, all.first, counts_first, static_cast<unsigned>(members), terms.least,
-                                 terms.most);
+    // In the order of hops a run ends where the limit rises: the frontier then has vertices of one level.
+    if ((kOrders || all.below == 0) && static_cast<double>(done) > terms.wide * (kOrders ? 1.0 : width)) break;
+    if (all.below == 0 && done != 0) {
+      counts_first = counts_first || first_ones != 0;
+      if (terms.least < terms.most) {
+        width =
+            kHostWidths.Next(width, done, first_ones, counts_first, static_cast<unsigned>(members), terms.least, terms.most);
       }
+      done = first_ones = 0;
     }
     if constexpr (kOrders) {
       const double first = all.far == 0 ? kInfinity<double> : PriorityOfKey(first_far);
@@ -436,9 +462,18 @@ FusedRun Relax(Group& group, const StateRef<P>& state, RelaxShared<P>& shared, c
     const std::size_t grain = std::clamp<std::size_t>(all.near / (members * kSlices), kLeastSlice, kMostSlice);
     shared.near.Take(
         which, rank, members, [&](std::span<const Entry> slice, std::size_t) { worker.Work(slice); }, grain);
+    if (hubs) {
+      group.sync_soon();
+      for (const std::vector<Entry>& items : shared.hubs) {
+        for (const Entry& item : items) worker.WorkOnHub(item, rank, members);
+      }
+    }
     which ^= 1;
     meet();
+    shared.hubs[rank].clear();
     steps += 1;
+    done += all.done;
+    first_ones += all.first;
     hops = std::max(hops, all.hops);
     job.edges_touched += all.edges;
     job.vertices_updated += all.improved;
@@ -451,7 +486,8 @@ FusedRun Relax(Group& group, const StateRef<P>& state, RelaxShared<P>& shared, c
   job.mixed = left && !kOrders && all.below != 0;
   job.active_vertices = job.first_pending = 0;
   job.pending_vertices = 0;
-  job.ahead = {};
+  job.ahead.active_edges = 0;
+  if (Traits<P>::kHasFilter) job.ahead.candidate_edges = 0;  // counted again
   if (left) Leave(group, state, worker, shared, which, &job);
   job.round.active = job.active_vertices;
   return job;
