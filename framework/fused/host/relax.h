@@ -345,9 +345,11 @@ void Leave(Group& group, const StateRef<P>& s, const RelaxWorker<P, kConcurrent>
       mine.edges += s.graph.forward.degree(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(rest))));
     }
     if constexpr (Traits<P>::kOrders) mine.pending += __builtin_popcount(s.order.pending[w]);
-    if (!Traits<P>::kHasFilter || !s.graph.reverse.offsets.there()) continue;
-    for (std::size_t v = w * 32; v < std::min<std::size_t>(w * 32 + 32, s.graph.owned); ++v) {
-      if (IsCandidate(s, static_cast<LocalId>(v))) mine.candidates += s.graph.reverse.degree(static_cast<LocalId>(v));
+    if constexpr (Traits<P>::kHasFilter) {
+      if (!s.graph.reverse.offsets.there()) continue;
+      for (std::size_t v = w * 32; v < std::min<std::size_t>(w * 32 + 32, s.graph.owned); ++v) {
+        if (IsCandidate(s, static_cast<LocalId>(v))) mine.candidates += s.graph.reverse.degree(static_cast<LocalId>(v));
+      }
     }
   }
   group.sync_soon();
