@@ -96,8 +96,10 @@ bool ReadsRound(const P& program) {
 /// should have work for each; a wide step improves vertices again. A program whose vertices start with other values than the
 /// identity shows no first improvements: then work alone counts.
 struct WidthRule {
-  std::uint64_t few, many;           ///< items a worker, below and above which the next step is wider and narrower
-  double halve_above, narrow_above;  ///< items followed again, as parts of all, above which it is narrower
+  std::uint64_t few;    ///< items a worker, below which the next step is wider
+  std::uint64_t many;   ///< items a worker, above which it is narrower
+  double halve_above;   ///< part of all items that was followed again, above which it is half as wide
+  double narrow_above;  ///< the same, above which it is narrower
 
   /// The width, after so many items were `done` by `workers`, of vertices that had a message for the `first` time, if that
   /// `counts`.
