@@ -12,6 +12,12 @@
 
 namespace chatty::fused {
 
+/// Whether all bytes are equal.
+template <class T>
+bool SameBits(const T& a, const T& b) {
+  return std::memcmp(&a, &b, sizeof(T)) == 0;  // NOLINT(bugprone-suspicious-memory-comparison): compares bits on purpose
+}
+
 /// Whether the value of P's target may change at once, by whoever has a message, in any order: late and repeated messages do
 /// no harm, hardware swaps a value whole, and nothing is computed between rounds.
 template <class P>
@@ -52,7 +58,7 @@ bool CarriesValues(const P& program) {
     };
     const ValueOf<P> message = over(program.InitVertex(Vertex{first, 2, 2, 2}), 1);
     const ValueOf<P> next = over(message, 2), identity = IdentityOf<P>();
-    return std::memcmp(&message, &identity, sizeof(message)) != 0 && std::memcmp(&message, &next, sizeof(message)) == 0;
+    return !SameBits(message, identity) && SameBits(message, next);
   } else {
     return false;
   }
@@ -85,8 +91,7 @@ bool ReadsRound(const P& program) {
       if (!(message == CallComputeScatter(program, share, edge, later))) return true;
       ValueOf<P> now = value, then = value;
       const bool active = CallUpdateStatus(program, now, message, source, RoundOf<P>{});
-      if (active != CallUpdateStatus(program, then, message, source, later) || std::memcmp(&now, &then, sizeof(now)) != 0)
-        return true;
+      if (active != CallUpdateStatus(program, then, message, source, later) || !SameBits(now, then)) return true;
     }
   }
   return false;
