@@ -81,8 +81,8 @@ struct RunStatistics {
   /// Exact rounds in a resident kernel are a step each.
   std::uint32_t fused_steps = 0;
   std::uint64_t edges_touched = 0;  ///< edges that any round read
-  /// Vertices that an update changed, summed over rounds. With buckets on one host device without a trace: changes of a
-  /// vertex by a message.
+  /// Vertices that an update changed, summed over rounds. Of fused runs, and with buckets on one host device without a
+  /// trace: changes of a vertex by a message.
   std::uint64_t vertices_updated = 0;
   bool converged = true;  ///< whether `ended` is kConverged
   /// The reason.

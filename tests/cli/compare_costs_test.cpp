@@ -75,7 +75,7 @@ TEST(CompareCosts, CurvesCrossWhereLinesMeet) {
     EXPECT_EQ(best(crossing.bytes + 2), crossing.after);
   }
   EXPECT_TRUE(CurvesOf(model, "b to a", 1, 0).crossings.empty()) << "no path";
-  // Beyond the largest size, and below the least, nothing is told.
+  // Beyond the largest size, and below the least, there is no crossing.
   model.set_cost(2, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, {11 + 1e-3 * 2 * kMostCurve, 0});
   EXPECT_EQ(CurvesOf(model, "a to b", 0, 1).crossings.size(), 1u);
   model.set_cost(1, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, {1.01, 1e-3});

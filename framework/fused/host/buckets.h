@@ -1,5 +1,5 @@
 /// \file
-/// A whole run of a program that orders, on CPU threads that have the whole graph: within one job of the team, so that a
+/// Rounds of a program that orders, on CPU threads that have the whole graph: within one job of the team, so that a
 /// round costs a barrier, and with values updated as messages are made, so that there are no inboxes to fill and empty.
 #pragma once
 

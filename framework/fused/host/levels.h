@@ -1,8 +1,8 @@
 /// \file
-/// A whole run of a program whose first messages suffice, on CPU threads that have the whole graph: within one job of the
-/// team, so that a round costs a barrier, and with values updated where they are, so that there are no inboxes to fill and
-/// empty. Pushes swap values in; pulls update whoever finds an active neighbour (Beamer, Asanović and Patterson, SC'12,
-/// whose search this becomes for a program that is one).
+/// Rounds of a program whose first messages suffice, on CPU threads that have the whole graph: within one job of the team,
+/// so that a round costs a barrier, and with values updated where they are, so that there are no inboxes to fill and empty.
+/// Pushes swap values in; pulls update whoever finds an active neighbour (Beamer, Asanović and Patterson, SC'12, whose
+/// search this becomes for a program that is one).
 #pragma once
 
 #include <algorithm>
