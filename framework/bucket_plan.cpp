@@ -44,9 +44,11 @@ MeanWeight MeanOf(const std::monostate&) { return {1, true}; }
 BucketPlan PlanBuckets(const Graph& graph, const ProgramTraits& traits, const RunOptions& options, DeviceKind kind,
                        std::size_t devices) {
   BucketPlan plan;
-  if (!traits.orders || (options.execution == Execution::kAsync && devices > 1)) return plan;
+  if (!traits.orders) return plan;
+  const bool rounds = options.execution != Execution::kAsync || devices == 1;
   if (options.delta != kAutoDelta) {
-    plan.width = plan.fused_width = options.delta;
+    plan.fused_width = options.delta;
+    if (rounds) plan.width = options.delta;
     return plan;
   }
   if (options.direction == Direction::kPull)
@@ -69,6 +71,7 @@ BucketPlan PlanBuckets(const Graph& graph, const ProgramTraits& traits, const Ru
   plan.fused_width = kFusedHops * weight.mean;
   plan.fused_max_width = plan.fused_width * kFusedGrowth;
   plan.fused_adapts = true;
+  if (!rounds) return plan;
   const double degree = edges / vertices;
   // A GPU's round waits for launches and counters, and longer for other devices. A host's round, within one job of its team,
   // waits for a barrier.

@@ -61,6 +61,7 @@ struct RowOptions {
   Records records = Records::kAuto;  ///< as in RunOptions
   std::uint32_t list_items = 0;      ///< of each list of a fused run, and of a host thread's ring; 0: from the graph
   bool fuses = true;                 ///< a fused run on a GPU is possible
+  bool together = false;             ///< and, on several devices, one of all devices together
   bool operator==(const RowOptions&) const = default;  ///< all members
 };
 
@@ -121,7 +122,9 @@ struct RunOptions {
 inline RowOptions RowsOf(const RunOptions& options) {
   const bool rounds =
       options.execution == Execution::kBsp || options.direction == Direction::kPull || options.max_rounds != 0;
-  return {options.tiling, options.records, options.list_items, !rounds};
+  return {options.tiling, options.records, options.list_items, !rounds,
+          !rounds && options.execution == Execution::kAsync && options.comm.chooses() && options.trace == nullptr &&
+              !options.transport_factory};
 }
 
 }  // namespace chatty

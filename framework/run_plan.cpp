@@ -59,10 +59,39 @@ BuiltDirections DirectionsOf(const ProgramTraits& traits, Direction asked, bool 
   return built;
 }
 
+/// Why the devices do not run the program's fused engine together; empty if they do.
+std::string_view WhyNotTogether(const Session& session, const ProgramTraits& traits, const RunOptions& options,
+                                const ProgramPlan& plan) {
+  if (plan.engine != EngineKind::kAsync) return "each device has a part of the graph only";
+  const bool gpu = session.device(0).kind() == DeviceKind::kCuda;
+  const std::optional<FusedTraits>& engine = gpu ? traits.gpu_fused : traits.host_fused;
+  if (!engine || !engine->together) return "the program has no such engine for parts of a graph on this kind of device";
+  if (!options.comm.chooses() || options.transport_factory) return "a transport is asked for";
+  if (options.trace != nullptr) return "the trace has spans of the host-driven engine";
+  if (!plan.rows.fuses) return "rounds are asked for, by execution, direction or max_rounds";
+  if (traits.orders && (!(plan.buckets.fused_width < kInfinity<double>) || (!gpu && traits.carries)))
+    return "there are no buckets";
+  for (std::size_t a = 0; a < session.device_count(); ++a) {
+    for (std::size_t b = 0; b < session.device_count(); ++b) {
+      if (a != b && (!options.links.Allows(a, b) || !session.device(a).AllowAccessBy(session.device(b))))
+        return "not every two devices address each other's memory";
+    }
+  }
+  return "";
+}
+
 /// Decides FusedUse. A fused engine reads forward edges, which a symmetric graph has in any case.
 void PlanFused(const Session& session, const ProgramTraits& traits, const RunOptions& options, ProgramPlan& plan) {
   const auto none = [&](std::string_view why) { plan.fused_why = why; };
-  if (session.device_count() > 1) return none("each device has a part of the graph only");
+  if (session.device_count() > 1) {
+    const std::string_view why = WhyNotTogether(session, traits, options, plan);
+    plan.rows.together = why.empty();
+    if (!why.empty()) return none(why);
+    plan.fused = FusedUse::kTogether;
+    plan.fused_why = "the devices address each other's memory";
+    return;
+  }
+  plan.rows.together = false;
   const bool gpu = session.device(0).kind() == DeviceKind::kCuda;
   const std::optional<FusedTraits>& engine = gpu ? traits.gpu_fused : traits.host_fused;
   if (!engine) return none("the program has no such engine on this kind of device");
@@ -148,6 +177,8 @@ std::string_view FusedUseName(FusedUse use) {
       return "between rounds";
     case FusedUse::kWholeRun:
       return "whole run";
+    case FusedUse::kTogether:
+      return "whole run, together";
   }
   throw InternalError("an unknown use of a fused engine");
 }

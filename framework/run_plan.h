@@ -32,13 +32,14 @@ enum class EngineKind : std::uint8_t {
 /// "bsp", "async" or "operators", as in RunStatistics::execution.
 std::string_view EngineName(EngineKind engine);
 
-/// What the program's fused engine does, on a device that has the whole graph.
+/// What the program's fused engine does.
 enum class FusedUse : std::uint8_t {
   kNone,           ///< nothing
   kBetweenRounds,  ///< continues rounds of `bsp` when its terms allow
   kWholeRun,       ///< the run, without rounds
+  kTogether,       ///< the run, without rounds, on all devices at once
 };
-/// "none", "between rounds" or "whole run".
+/// "none", "between rounds", "whole run" or "whole run, together".
 std::string_view FusedUseName(FusedUse use);
 
 /// The decisions about one program of a run.

@@ -227,7 +227,8 @@ FittedMemory Session::FitMemory(RunOptions options,
       return false;
     }
   };
-  const bool fuses = devices_.size() == 1 && devices_[0]->kind() == DeviceKind::kCuda && RowsOf(options).fuses;
+  const RowOptions rows = RowsOf(options);
+  const bool fuses = devices_[0]->kind() == DeviceKind::kCuda && (devices_.size() == 1 ? rows.fuses : rows.together);
   if (fuses && options.records == Records::kAuto && !fits()) options.records = Records::kNever;
   if (fuses && options.execution == Execution::kAuto && !fits()) options.execution = Execution::kBsp;
   std::vector<DeviceMemory> needed = CheckMemory(programs(options), options);
@@ -258,7 +259,10 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
   peers_ = PeerTable(std::span<const Subgraph>(graphs_->subgraphs));
   lifecycle_ = RunLifecycle(session.devices(), graphs_->subgraphs, options_.trace, options_.timeout);
   lifecycle_.ForEachDevice([&](std::size_t d) { steps_.push_back(program_->MakeSteps(*graphs_->devices[d], plan_.rows)); });
-  CHATTY_CHECK(plan_.fused == FusedUse::kNone || steps_[0]->fused() != nullptr, "a plan has a fused engine, its steps none");
+  for (const auto& steps : steps_) {
+    CHATTY_CHECK(plan_.fused == FusedUse::kNone || steps->fused() != nullptr, "a plan has a fused engine, its steps none");
+  }
+  if (plan_.fused == FusedUse::kTogether) team_ = std::make_unique<fused::Team>(session.devices(), plan_.rows.list_items);
   PlaceData(data);
   MakePaths();
 }
@@ -331,7 +335,7 @@ RunStatistics Job::Execute(const Job* prior) try {
     if (!unions_.empty()) participants[d].unions = &unions_[d];
   }
   ThreadControlPlanes control(participants.size(), options_.timeout, sums_.get());
-  const EngineRun run{*program_, lifecycle_, participants, peers_, control, paths_.selector(), plan_, options_};
+  const EngineRun run{*program_, lifecycle_, participants, peers_, control, paths_.selector(), team_.get(), plan_, options_};
   if (plan_.engine == EngineKind::kAsync && plan_.fused != FusedUse::kWholeRun) {
     RunAsync(run, &last_);
   } else {

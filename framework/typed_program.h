@@ -47,6 +47,7 @@ constexpr std::optional<FusedTraits> HostFusedTraits() {
   traits.needs_buckets = fused::host::kUpdatesAtOnce<P>;
   traits.keeps_rounds = fused::host::kHasRounds<P>;
   traits.any_order = fused::kRelaxes<P>;
+  traits.together = fused::kRelaxesTogether<P>;
   return traits;
 }
 /// ProgramTraits::gpu_fused.
@@ -56,6 +57,7 @@ constexpr std::optional<FusedTraits> GpuFusedTraits() {
   FusedTraits traits;
   traits.keeps_rounds = !fused::kRelaxes<P>;
   traits.any_order = fused::kRelaxes<P>;
+  traits.together = fused::kRelaxesTogether<P>;
   traits.asynchronous = traits.traces = fused::kRelaxes<P>;
   return traits;
 }
@@ -207,6 +209,8 @@ class TypedProgram final : public ErasedProgram {
     std::uint64_t bytes = 0;
     if constexpr (kFits) {
       bytes = ProgramState<P>::Bytes(part);
+      if (fused::kRelaxesTogether<P> && rows.together && part.parts > 1)
+        bytes += fused::Team::Bytes(part.parts, rows.list_items);
       if (kind == DeviceKind::kHost) bytes += steps::host::HostSteps<P>::TileBytes(part, threads, rows.tiling);
       if (kind == DeviceKind::kCuda) {
         bytes += part.owned * sizeof(OutputOf<P>);  // CopyOutput's

@@ -108,7 +108,11 @@ std::uint64_t SymmetricHeap::Take(std::size_t count, std::size_t object, std::si
 }
 
 void SymmetricHeap::FreeAll() {
+  Clear();
   used_ = 0;
+}
+
+void SymmetricHeap::Clear() {
   for (std::size_t i = 0; i < size(); ++i) {
     devices_[i]->MakeCurrent();
     devices_[i]->Fill(blocks_[i].data() + kArrays, 0, bytes_, devices_[i]->stream());

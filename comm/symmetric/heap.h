@@ -51,6 +51,8 @@ class SymmetricHeap {
     static_assert(alignof(T) <= symmetric::kLine);
     return {Take(count, sizeof(T), alignment > alignof(T) ? alignment : alignof(T)), count};
   }
+  /// Fills all arrays with zeros. No kernel may run.
+  void Clear();
   /// Frees all arrays and fills them with zeros. No kernel may run.
   void FreeAll();
 

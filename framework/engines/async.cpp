@@ -53,7 +53,10 @@ struct alignas(64) WorkSignal {
 
 struct AsyncShared {
   explicit AsyncShared(const EngineRun& run)
-      : control(run.control), signals(run.participants.size()), spin(SpinOf(static_cast<int>(run.participants.size()))) {
+      : control(run.control),
+        team(run.team),
+        signals(run.participants.size()),
+        spin(SpinOf(static_cast<int>(run.participants.size()))) {
     const std::uint32_t slots = SlotsOf(run.paths);
     for (std::size_t i = 0; i < signals.size() * signals.size(); ++i) channels.emplace_back(slots);
   }
@@ -74,6 +77,7 @@ struct AsyncShared {
   }
   void Fail(std::exception_ptr error) noexcept {
     control.Fail(std::move(error));
+    if (team != nullptr) team->Abort();
     RingAll();
   }
   /// Whether all devices are idle and nothing is in flight. One look could see a device before it receives what another
@@ -92,6 +96,7 @@ struct AsyncShared {
   }
 
   ThreadControlPlanes& control;
+  fused::Team* const team;
   std::deque<AsyncChannel> channels;  // neither copied nor moved
   std::vector<WorkSignal> signals;
   std::chrono::nanoseconds spin;
@@ -122,6 +127,7 @@ class AsyncRun {
 
   void Run() {
     round_.vertices = run_.me.graph->ref().vertices;
+    if (run_.team != nullptr && rank_ == 0) run_.team->Begin();
     program_.ResetGlobal(round_.global);
     {
       Span span = Timed(spans::kInit, {owned_});
@@ -132,6 +138,7 @@ class AsyncRun {
       Count(steps_.Read(wait_, /*clear=*/true));
       initialised_ = true;
     }
+    if (run_.team != nullptr) RunFused();
     if (active_ > 0) Push(Form::kBitmap, owned_);
     while (shared_.ended.load() == Ended::kFailed) {
       wait_.abort->ThrowIfAborted("the other devices");
@@ -160,6 +167,7 @@ class AsyncRun {
     DeviceReport report;
     report.round = round_;
     report.initialised = initialised_;
+    report.fused_steps = fused_steps_;
     report.edges_touched = edges_touched_;
     report.vertices_updated = vertices_updated_;
     log_.MoveInto(report);
@@ -176,6 +184,41 @@ class AsyncRun {
     edges_ = control.active_edges;
     edges_touched_ += control.edges_touched;
     log_.CountRaw(control);
+  }
+
+  /// Lets the fused engines of all devices run together. If they leave active vertices, the run continues from these.
+  void RunFused() {
+    {
+      const Span span = Timed(spans::kAgree);
+      run_.control.AllReduce(FinalValue{}, "all devices to begin", [](PartId, const FinalValue&) {});
+    }
+    const fused::TeamRef team = run_.team->ref(rank_);
+    FusedRun job;
+    job.stop = &options_.stop;
+    job.list_items = run_.plan.rows.list_items;
+    job.asynchronous = true;
+    job.team = &team;
+    job.sharing = run_.team->SharingWith(rank_);
+    job.round = round_;
+    job.buckets = Buckets(run_.plan.buckets);
+    job.active_vertices = active_;
+    job.ahead.active_edges = edges_;
+    {
+      const Span span = Timed(spans::kAdvance, {active_, edges_});
+      if (!steps_.fused()->Run(job, wait_)) return;
+      steps_.FusedHasRun();
+    }
+    round_ = job.round;
+    active_ = job.active_vertices;
+    edges_ = job.ahead.active_edges;
+    fused_steps_ = job.steps;
+    edges_touched_ += job.edges_touched;
+    vertices_updated_ += job.vertices_updated;
+    const std::vector<std::uint64_t> sent = run_.team->Sent(rank_);
+    for (PartId q = 0; q < parts_; ++q) {
+      if (sent[q] > 0) log_.CountSent(q, sent[q], /*before=*/0, sent[q] * sizeof(symmetric::RingEntry));
+    }
+    if (options_.stop.stop_requested()) shared_.End(Ended::kStopped);
   }
 
   /// Pushes along all edges of the frontier, into the inboxes of owned vertices and halo copies.
@@ -408,6 +451,7 @@ class AsyncRun {
   std::uint64_t bound_ = 0;                    // upper bound of owned vertices with a message; 0: none
   std::array<Unsent, kMaxDevices> unsent_{};   // by peer
   std::uint32_t last_sent_[kMaxDevices] = {};  // entries of the last buffer
+  std::uint32_t fused_steps_ = 0;
   std::uint64_t edges_touched_ = 0, vertices_updated_ = 0;
 };
 
@@ -424,6 +468,7 @@ void RunAsync(const EngineRun& run, RunRecord* record) {
   for (const DeviceReport& report : reports) {
     record->round.index = std::max(record->round.index, report.round.index);
     record->initialised = record->initialised && report.initialised;
+    statistics.fused_steps = std::max(statistics.fused_steps, report.fused_steps);
     statistics.edges_touched += report.edges_touched;
     statistics.vertices_updated += report.vertices_updated;
   }

@@ -35,6 +35,7 @@ auto DriveDevices(std::string_view execution, const EngineRun& run, Failing& fai
                                .peers = run.peers,
                                .control = run.control[d],
                                .paths = paths,
+                               .team = run.team,
                                .plan = run.plan,
                                .options = run.options,
                                .account = account,

@@ -12,6 +12,7 @@
 #include "chatty/core/trace.h"
 #include "chatty/framework/engines/control_plane.h"
 #include "chatty/framework/engines/peer_table.h"
+#include "chatty/framework/fused/team.h"
 #include "chatty/framework/options.h"
 #include "chatty/framework/run_lifecycle.h"
 #include "chatty/framework/run_plan.h"
@@ -38,6 +39,7 @@ struct EngineRun {
   const PeerTable& peers;
   ThreadControlPlanes& control;
   TransportSelector* paths;  ///< between the devices; null on one device
+  fused::Team* team;         ///< of a fused run of all devices together; else null
   const ProgramPlan& plan;   ///< the decisions before the run
   const RunOptions& options;
 };
@@ -50,6 +52,7 @@ struct DeviceRun {
   const PeerTable& peers;
   ControlPlane& control;
   TransportSelector* const paths;  ///< null on one device
+  fused::Team* const team;         ///< see EngineRun
   const ProgramPlan& plan;
   const RunOptions& options;
   DeviceStatistics& account;
@@ -68,6 +71,7 @@ struct DeviceRun {
 struct DeviceReport {
   RoundState round;
   bool initialised = false;
+  std::uint32_t fused_steps = 0;
   std::uint64_t edges_touched = 0, vertices_updated = 0;
   std::vector<PairStatistics> pairs;  ///< one a receiver
   std::vector<BufferRecord> buffers;

@@ -1,8 +1,10 @@
 /// \file
-/// An engine that one device runs by itself: it takes over a run between two rounds of `bsp`, works without the host, and
-/// comes back with where the run stands. Groute's fused worker and the CPU-Free model's persistent kernel have this shape.
+/// An engine that a device runs by itself: it takes over a run between two rounds of `bsp`, or from its begin, works without
+/// the host, and comes back with where the run stands. Groute's fused worker and the CPU-Free model's persistent kernel have
+/// this shape. Several devices run it together where they can address each other's memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <stop_token>
 
@@ -14,6 +16,10 @@
 #include "chatty/framework/state.h"
 
 namespace chatty {
+
+namespace fused {
+struct TeamRef;
+}
 
 /// A run, as an engine hands it over and gets it back.
 struct FusedRun {
@@ -27,6 +33,12 @@ struct FusedRun {
   bool any_order = true;            ///< edges may be relaxed in any order: nobody has asked for rounds
   std::uint32_t list_items = 0;     ///< RowOptions::list_items
   bool asynchronous = false;        ///< the run has no rounds: the device keeps it however wide the frontier becomes
+  /// @{
+  /// Where each device has a part of the graph: what this device shares with the others, all of which call Run; else null.
+  /// Not owned.
+  const fused::TeamRef* team = nullptr;
+  std::size_t sharing = 1;  ///< devices of the team on this one's GPU
+  /// @}
   /// @{
   /// The state before and after.
   RoundState round;
@@ -56,6 +68,7 @@ struct FusedTraits {
   /// The engine runs programs with a Priority in buckets alone, or in any order.
   bool needs_buckets = false;
   bool any_order = false;    ///< the engine can relax edges in any order
+  bool together = false;     ///< also on several devices, each with a part of the graph: see fused/team.h
   bool asynchronous = true;  ///< the engine runs programs without rounds
   bool traces = false;       ///< the engine reports its steps to a trace; else rounds run where there is one
 };

@@ -12,6 +12,7 @@
 #include "chatty/framework/fused/host/buckets.h"
 #include "chatty/framework/fused/host/levels.h"
 #include "chatty/framework/fused/host/relax.h"
+#include "chatty/framework/fused/host/relax_team.h"
 #include "chatty/framework/program_state.h"
 
 namespace chatty::fused::host {
@@ -35,8 +36,16 @@ class Engine final : public FusedEngine {
     if (!kHasRounds<P>) terms.narrow_rounds = kHostRelaxPolicy.narrow_rounds;
     return terms;
   }
-  bool Run(FusedRun& run, const WaitContext&) override {
+  bool Run(FusedRun& run, [[maybe_unused]] const WaitContext& context) override {
     const RelaxTerms relaxes = TermsOf(run);
+    if (run.team != nullptr) {
+      if constexpr (kRelaxesTogether<P>) {
+        if (!(relaxes.width > 0)) return false;
+        RunTogether(run, relaxes, context);
+        return true;
+      }
+      return false;
+    }
     bool narrow = run.narrow_rounds > kHostRelaxPolicy.narrow_rounds, any = false;
     if (run.asynchronous) narrow = run.ahead.active_edges < kHostRelaxPolicy.narrow_edges || !kHasRounds<P>;
     do {
@@ -130,6 +139,17 @@ class Engine final : public FusedEngine {
     } else {
       return false;
     }
+  }
+
+  /// This device's share of a run of all devices of a team.
+  void RunTogether(FusedRun& run, const RelaxTerms& relaxes, const WaitContext& context) {
+    const StateRef<P>& s = state_.ref();
+    RelaxShared<P> shared(device_.team()->size());
+    TeamShared together;
+    RunJob(s.graph.owned + s.graph.forward.offsets[s.graph.owned], run, [&](Group& g) {
+      return g.size() > 1 ? RelaxTogether<P, true>(g, s, shared, together, relaxes, run, context)
+                          : RelaxTogether<P, false>(g, s, shared, together, relaxes, run, context);
+    });
   }
 
   /// The members return equal results; the first one's becomes `run`.

@@ -19,8 +19,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <thread>
+#include <type_traits>
 #include <vector>
 
+#include "chatty/core/error.h"
 #include "chatty/core/prefetch.h"
 #include "chatty/framework/frontier_policy.h"
 #include "chatty/framework/fused/fused_engine.h"
@@ -84,20 +87,27 @@ inline constexpr WidthRule kHostWidths{
 /// A member's share of a step's list is so many slices, so that others can take some; their sizes.
 inline constexpr std::size_t kSlices = 4, kLeastSlice = 64, kMostSlice = 1024;
 
-/// One member's part in steps.
-template <class P, bool kConcurrent>
+/// One member's part in steps. `Peers` is None, or Messages<P> where the device has a part of the graph: the member then
+/// sends messages to the vertices of other devices.
+template <class P, bool kConcurrent, class Peers = None>
 class RelaxWorker {
  public:
   using Entry = ItemOf<P>;
-  static constexpr bool kOrders = Traits<P>::kOrders;
+  static constexpr bool kOrders = Traits<P>::kOrders, kHasPeers = !std::is_same_v<Peers, None>;
 
   RelaxWorker(const StateRef<P>& s, const RoundOf<P>& round, const RelaxTerms& terms, std::vector<Entry>* far,
-              std::vector<Entry>* hubs)
-      : s_(s), round_(round), far_(far), hubs_(hubs), room_(std::clamp<std::uint32_t>(terms.ring, 2, kRing)) {}
+              std::vector<Entry>* hubs, Peers peers = {})
+      : s_(s),
+        round_(round),
+        far_(far),
+        hubs_(hubs),
+        peers_(peers),
+        room_(std::clamp<std::uint32_t>(terms.ring, 2, kRing)) {}
 
   /// Before a step: where to put items, and which are below.
-  void Begin(std::vector<Entry>* next, double limit, double width, std::uint32_t hop_limit) {
+  void Begin(std::vector<Entry>* next, double limit, double width, std::uint32_t hop_limit, std::uint64_t step = 0) {
     next_ = next;
+    step_ = step;
     limit_ = limit;
     near_limit_ = limit + width;
     hop_limit_ = hop_limit;
@@ -129,6 +139,16 @@ class RelaxWorker {
     const EdgeIndex begin = s_.graph.forward.offsets[item.vertex], edges = s_.graph.forward.degree(item.vertex);
     LookAlong(item, begin + edges * rank / members, begin + edges * (rank + 1) / members);
     UpdateTargets();
+  }
+
+  /// Claims messages of other devices, and takes them and what comes of them. Returns whether there were any. The member
+  /// must be busy.
+  bool WorkOnMessages() {
+    const bool any = peers_.Claim(step_, [this](LocalId v, std::uint32_t hops, const Message& message) {
+      Update({v, hops, message});
+    });
+    if (any) Work({});
+    return any;
   }
 
   /// Moves the far items that are below `limit` into `list`.
@@ -207,7 +227,7 @@ class RelaxWorker {
     if constexpr (!kOrders) count.hops = std::max(count.hops, item.hops + 1);
     const EdgeIndex begin = s_.graph.forward.offsets[item.vertex], end = s_.graph.forward.offsets[item.vertex + 1];
     count.edges += end - begin;
-    if (kConcurrent && end - begin >= kHubDegree) {
+    if (kConcurrent && !kHasPeers && end - begin >= kHubDegree) {
       hubs_->push_back(item);
     } else {
       LookAlong(item, begin, end);
@@ -226,6 +246,12 @@ class RelaxWorker {
       for (const EdgeIndex some = std::min(end, e + kEdges); e < some; ++e) {
         const LocalId target = rows.neighbours[e];
         const Message message = Scatter(s_, share, source, target, rows, e, round_);
+        if constexpr (kHasPeers) {
+          if (target >= s_.graph.owned) {
+            *better++ = {target, hops, message};
+            continue;
+          }
+        }
         Word word = atomics::Load(WordOf(target));
         *better = {target, hops, message};  // a branch would be a guess
         better += Improve(target, message, word) ? 1 : 0;
@@ -253,6 +279,9 @@ class RelaxWorker {
 
   void Update(const Improvement& edge) {
     const LocalId v = edge.target;
+    if constexpr (kHasPeers) {
+      if (v >= s_.graph.owned) return Send(edge);
+    }
     Word before = atomics::Load(WordOf(v));
     while (true) {
       Word after = before;
@@ -277,6 +306,22 @@ class RelaxWorker {
       }
       return;
     }
+  }
+
+  /// Sends a message to the target's owner, if it is better than all that this device has sent (Groute's filter). Where the
+  /// owner's ring is full, takes messages meanwhile: else two devices could wait for each other. Their items wait.
+  void Send(const Improvement& edge) {
+    if (!ReduceInto<P, kConcurrent>(s_.program, &s_.inbox[edge.target], edge.message)) return;
+    const bool spilled = spills_;
+    while (!peers_.Send(edge.target, edge.hops, step_, edge.message)) {
+      if (peers_.team().IsAborted()) throw AbortedError("a fused run has ended on another device");
+      spills_ = true;
+      const bool any = peers_.Claim(step_, [this](LocalId v, std::uint32_t hops, const Message& message) {
+        Update({v, hops, message});
+      });
+      if (!any) std::this_thread::yield();
+    }
+    spills_ = spilled;
   }
 
   void Put(const Entry& item) {
@@ -305,6 +350,8 @@ class RelaxWorker {
   StateRef<P> s_;  // a copy: what stores cannot change stays in registers
   RoundOf<P> round_;
   std::vector<Entry>*far_, *hubs_, *next_ = nullptr;
+  [[no_unique_address]] Peers peers_;
+  std::uint64_t step_ = 0;
   const std::uint32_t room_;  // of the ring
   double limit_ = 0, near_limit_ = 0;
   std::uint32_t hop_limit_ = 0, head_ = 0, tail_ = 0;
@@ -315,9 +362,9 @@ class RelaxWorker {
 };
 
 /// What is left becomes the frontier, a bitmap: active vertices, or in a run with buckets pending ones.
-template <class P, bool kConcurrent>
-void Leave(Group& group, const StateRef<P>& s, const RelaxWorker<P, kConcurrent>& worker, RelaxShared<P>& shared,
-           std::size_t which, FusedRun* job) {
+template <class P, class Worker>
+void Leave(Group& group, const StateRef<P>& s, const Worker& worker, RelaxShared<P>& shared, std::size_t which,
+           FusedRun* job) {
   const auto rank = static_cast<std::size_t>(group.rank()), members = static_cast<std::size_t>(group.size());
   typename RelaxShared<P>::Left& mine = shared.left[rank];
   const bool waits = Traits<P>::kOrders && job->buckets.on();
@@ -326,13 +373,13 @@ void Leave(Group& group, const StateRef<P>& s, const RelaxWorker<P, kConcurrent>
       if (!worker.IsLive(item)) continue;
       if constexpr (Traits<P>::kOrders) {
         if (waits) {
-          bits::Set<kConcurrent>(s.order.pending, item.vertex);
-          bits::Set<kConcurrent>(s.order.groups, static_cast<LocalId>(item.vertex / kPendingGroup));
+          bits::Set<true>(s.order.pending, item.vertex);
+          bits::Set<true>(s.order.groups, static_cast<LocalId>(item.vertex / kPendingGroup));
           mine.first = std::max(mine.first, PriorityKey(PriorityOf(s.program, s.values[item.vertex])));
           continue;
         }
       }
-      bits::Set<kConcurrent>(s.active, item.vertex);
+      bits::Set<true>(s.active, item.vertex);
     }
   };
   leave(shared.near.of(which, rank));
@@ -359,6 +406,31 @@ void Leave(Group& group, const StateRef<P>& s, const RelaxWorker<P, kConcurrent>
     job->first_pending = std::max(job->first_pending, one.first);
     job->ahead.active_edges += one.edges;
     job->ahead.candidate_edges += one.candidates;
+  }
+}
+
+/// The frontier becomes a list: of the next step, or with a Priority of far items, whose first says where the limit begins.
+template <class P, class Worker>
+void TakeFrontier(Group& group, const StateRef<P>& s, Worker& worker, const FusedRun& job, std::vector<ItemOf<P>>* list) {
+  const auto rank = static_cast<std::size_t>(group.rank()), members = static_cast<std::size_t>(group.size());
+  const std::size_t words = bits::Words(s.graph.owned);
+  const std::size_t first_word = Stretch(words, rank, members), last_word = Stretch(words, rank + 1, members);
+  if (job.form == Form::kQueue) {
+    for (std::size_t i = Stretch(job.count, rank, members); i < Stretch(job.count, rank + 1, members); ++i) {
+      list->push_back(worker.ItemOfVertex(s.frontier[i]));
+    }
+  }
+  for (std::size_t w = first_word; w < last_word; ++w) {
+    std::uint32_t rest = job.form == Form::kBitmap ? s.active[w] & bits::Mask(w, s.graph.owned) : 0;
+    s.active[w] = 0;
+    if constexpr (Traits<P>::kOrders) rest |= std::exchange(s.order.pending[w], 0);
+    for (; rest != 0; rest &= rest - 1) {
+      list->push_back(worker.ItemOfVertex(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(rest)))));
+    }
+  }
+  if constexpr (Traits<P>::kOrders) {
+    const std::size_t groups = bits::Words((s.graph.owned + kPendingGroup - 1) / kPendingGroup);
+    std::fill(s.order.groups + Stretch(groups, rank, members), s.order.groups + Stretch(groups, rank + 1, members), 0);
   }
 }
 
@@ -404,27 +476,7 @@ FusedRun Relax(Group& group, const StateRef<P>& state, RelaxShared<P>& shared, c
     first_far = std::max(first_far, all.first_far);
   };
 
-  // The frontier becomes a list: of the next step, or with a Priority of far items, whose first says where the limit begins.
-  std::vector<Entry>& list = kOrders ? far : shared.near.of(which, rank);
-  const std::size_t words = bits::Words(s.graph.owned);
-  const std::size_t first_word = Stretch(words, rank, members), last_word = Stretch(words, rank + 1, members);
-  if (job.form == Form::kQueue) {
-    for (std::size_t i = Stretch(job.count, rank, members); i < Stretch(job.count, rank + 1, members); ++i) {
-      list.push_back(worker.ItemOfVertex(s.frontier[i]));
-    }
-  }
-  for (std::size_t w = first_word; w < last_word; ++w) {
-    std::uint32_t rest = job.form == Form::kBitmap ? s.active[w] & bits::Mask(w, s.graph.owned) : 0;
-    s.active[w] = 0;
-    if constexpr (kOrders) rest |= std::exchange(s.order.pending[w], 0);
-    for (; rest != 0; rest &= rest - 1) {
-      list.push_back(worker.ItemOfVertex(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(rest)))));
-    }
-  }
-  if constexpr (kOrders) {
-    const std::size_t groups = bits::Words((s.graph.owned + kPendingGroup - 1) / kPendingGroup);
-    std::fill(s.order.groups + Stretch(groups, rank, members), s.order.groups + Stretch(groups, rank + 1, members), 0);
-  }
+  TakeFrontier(group, s, worker, job, kOrders ? &far : &shared.near.of(which, rank));
   meet();
 
   double limit = -kInfinity<double>, width = terms.width;

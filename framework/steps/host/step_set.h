@@ -147,7 +147,7 @@ class HostSteps final : public StepSet {
     if constexpr (Traits<P>::kOrders) Run(s().graph.owned / 64, [&](Group& g) { host::Release(g, s(), form, count); });
   }
   FusedEngine* fused() override {
-    if constexpr (fused::host::kFuses<P>) return s().graph.parts == 1 ? &fused_ : nullptr;
+    if constexpr (fused::host::kFuses<P>) return s().graph.parts == 1 || fused::kRelaxesTogether<P> ? &fused_ : nullptr;
     return nullptr;
   }
   void ClearHaloActive() override {
