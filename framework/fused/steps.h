@@ -56,6 +56,7 @@ struct StepOrder {
   std::uint32_t hop_limit = 0;  ///< without a Priority: items with fewer hops are followed
   double limit = 0;             ///< with one: items of a Priority below it
   double width = 0;             ///< of the bucket, in hops or the Priority's unit
+  std::uint32_t mean = 0;       ///< items of a worker in the step before
 };
 
 /// Decides the steps of a run of several devices from the sums of their counts. One thread of the run has one.
@@ -80,6 +81,7 @@ class StepLeader {
     if (sum.stop != 0) return End(End::kStopped);
     order_.ends = false;
     const auto done = static_cast<std::uint32_t>(sum.done), first = static_cast<std::uint32_t>(sum.done >> 32);
+    order_.mean = done / workers_;
     counts_first_ = counts_first_ || first != 0;
     if (sum.below != 0) return order_;
     if (done != 0 && least_ < most_) {

@@ -100,7 +100,7 @@ struct TeamRef {
         (what.ends ? 1u : 0u) | (what.takes_far ? 2u : 0u) | static_cast<std::uint64_t>(what.end) << 2;
     const symmetric::RingEntry first = {
         {flags | std::uint64_t{what.hop_limit} << 8, atomics::BitCast<std::uint64_t>(what.limit)}};
-    const symmetric::RingEntry second = {{0, atomics::BitCast<std::uint64_t>(what.width)}};
+    const symmetric::RingEntry second = {{what.mean, atomics::BitCast<std::uint64_t>(what.width)}};
     for (std::uint32_t d = 0; d < heap.size; ++d) {
       detail::StoreTagged(heap.At(order, d), first, step & 0xff);
       detail::StoreTagged(heap.At(order, d) + 1, second, step & 0xff);
@@ -117,6 +117,7 @@ struct TeamRef {
     what->hop_limit = static_cast<std::uint32_t>(first.words[0] >> 8);
     what->limit = atomics::BitCast<double>(first.words[1]);
     what->width = atomics::BitCast<double>(second.words[1]);
+    what->mean = static_cast<std::uint32_t>(second.words[0]);
     return true;
   }
 

@@ -1,5 +1,6 @@
 /// \file
-/// Fused runs on a GPU that has the whole graph: one resident kernel, with the host as its watchdog.
+/// Fused runs on a GPU that has the whole graph, or together with others that have the rest of it: one resident kernel, with
+/// the host as its watchdog.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "chatty/framework/frontier_policy.h"
 #include "chatty/framework/fused/cuda/frontier.cuh"
 #include "chatty/framework/fused/cuda/relax.cuh"
+#include "chatty/framework/fused/cuda/relax_team.cuh"
 #include "chatty/framework/fused/cuda/resident.cuh"
 #include "chatty/framework/fused/fused_engine.h"
 #include "chatty/framework/program_state.h"
@@ -83,7 +85,11 @@ class Engine final : public FusedEngine {
       near_[i] = Buffer<ItemOf<P>>(device, capacity_);
       if constexpr (kOrders) far_[i] = Buffer<ItemOf<P>>(device, capacity_);
     }
-    blocks_ = kernel_.Blocks(&Relax<P>, kThreads, kSharedBytes<P>);
+    if constexpr (kRelaxesTogether<P>) {
+      begun_ = Buffer<TeamStep>(device, 1);
+      blocks_ = graph.ref().parts > 1 ? kernel_.Blocks(&RelaxTogether<P>, kThreads, kSharedBytes<P>) : 0;
+    }
+    if (graph.ref().parts == 1) blocks_ = kernel_.Blocks(&Relax<P>, kThreads, kSharedBytes<P>);
     gifts_ = Buffer<ItemOf<P>>(device, std::size_t{blocks_} * kWarps * kGift);
   }
 
@@ -100,7 +106,8 @@ class Engine final : public FusedEngine {
     const StateRef<P>& s = state_.ref();
     const std::uint64_t items =
         run.active_vertices + static_cast<std::uint64_t>(std::max<std::int64_t>(run.pending_vertices, 0));
-    if (run.form == Form::kAll || (!kOrders && items > capacity_ / 4 * 3)) return false;
+    const bool together = run.team != nullptr;
+    if (run.form == Form::kAll || (!together && !kOrders && items > capacity_ / 4 * 3)) return false;
     if (run.most_rounds != FusedRun::kAllRounds) return false;  // a full list would leave a frontier of several rounds
     if (ReadsRound(s.program)) return false;
     RelaxRef<P> a;
@@ -137,6 +144,11 @@ class Engine final : public FusedEngine {
       a.adapts = true;
       a.min_width = a.width / kMaxGrowth;
       a.max_width = a.width * kMaxGrowth;
+    }
+    if (together) {
+      if constexpr (kRelaxesTogether<P>) RunTogether(a, run, items > capacity_ / 4 * 3, context);
+      run.round.active = run.active_vertices;
+      return true;
     }
     if (!run.asynchronous && !carries_) a.wide = kOrders ? kRelaxPolicy.wide_step : kRelaxPolicy.wide;
 
@@ -198,6 +210,35 @@ class Engine final : public FusedEngine {
     run.ahead = {};
     if (left) Leave(a, run, context);
     return left;
+  }
+
+  /// This GPU's share of a run of all devices of a team. `full`: the frontier stays as it is, because no list has room for
+  /// it, and the run ends at once on all devices.
+  void RunTogether(const RelaxRef<P>& terms, FusedRun& run, bool full, const WaitContext& context) try {
+    TeamRelaxRef<P> a;
+    static_cast<RelaxRef<P>&>(a) = terms;
+    a.team = *run.team;
+    a.begun = begun_.data();
+    a.full = full;
+    ClearCounts();
+    Clear(begun_.data(), begun_.bytes());
+    if (!full) {
+      TakeFrontier<P><<<Blocks(a.s.graph.owned), kThreads, 0, stream()>>>(terms, run.form, run.count);
+      Check();
+      Clear(a.s.active, bits::Words(a.s.graph.local) * sizeof(std::uint32_t));
+      if constexpr (kOrders) Clear(a.s.order.pending, bits::Words(a.s.graph.owned) * sizeof(std::uint32_t));
+    }
+    const unsigned blocks = std::max(1u, blocks_ / static_cast<unsigned>(run.sharing));
+    if (run.sharing > 1) {
+      kernel_.LaunchBeside(&RelaxTogether<P>, blocks, kThreads, kSharedBytes<P>, a);
+    } else {
+      kernel_.Launch(&RelaxTogether<P>, blocks, kThreads, kSharedBytes<P>, a);
+    }
+    device_.CopyOut(report_.data(), totals_.data(), sizeof(RelaxTotals), device_.stream());
+    Finish(a, run, context);
+  } catch (...) {
+    chatty::detail::StoreRelaxed(run.team->heap.abort, 1u);  // nobody may wait for this device
+    throw;
   }
 
   /// A frontier with more vertices than a list has room for, by windows of priorities: the vertices of later windows stay in
@@ -292,6 +333,7 @@ class Engine final : public FusedEngine {
   Buffer<WindowCounts> windows_;
   Pinned<WindowCounts> window_;
   Buffer<StepRecord> trace_;
+  Buffer<TeamStep> begun_;
   ResidentKernel kernel_;
   unsigned blocks_ = 1;
 };

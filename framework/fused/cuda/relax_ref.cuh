@@ -7,6 +7,7 @@
 #include "chatty/core/bitmap.h"
 #include "chatty/framework/fused/cuda/relax_memory.h"
 #include "chatty/framework/fused/relaxes.h"
+#include "chatty/framework/fused/steps.h"
 #include "chatty/framework/steps/cuda/block.cuh"
 #include "chatty/framework/steps/vertex_ops.h"
 
@@ -27,24 +28,6 @@ static_assert(kGiftsOfBlock == kWarps * kGift);
 inline constexpr unsigned kSlice = 4;
 /// Rows with at least so many edges are walked by all warps, when a step's other work is done.
 inline constexpr std::uint32_t kHub = 4096;
-
-/// Why a kernel ended.
-enum class End : std::uint32_t {
-  kDone,      ///< no items are left
-  kStopped,   ///< by the host
-  kWide,      ///< rounds suit the frontier better
-  kOverflow,  ///< a list was full; the items beyond are in the frontier's bitmap
-};
-
-/// Counters of one step, which the next one reads. Three take turns: one is read, one is counted in, one is cleared.
-struct StepCounts {
-  std::uint32_t near = 0;   ///< items of the next list
-  std::uint32_t below = 0;  ///< of these, below the limit: what rings and warps had no room or time for
-  std::uint32_t hubs = 0;   ///< items with long rows
-  std::uint32_t stop = 0, overflow = 0;
-  /// Items done, and in the upper half improvements of vertices that had the identity: no message before.
-  unsigned long long done = 0;
-};
 
 /// What lasts.
 struct RelaxTotals {

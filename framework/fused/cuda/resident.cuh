@@ -49,6 +49,15 @@ class ResidentKernel {
                                             shared_bytes, stream()));
   }
 
+  /// Enqueues the kernel on a GPU where kernels of other devices run beside it, all of whose blocks fit together.
+  template <class Kernel, class... Arguments>
+  void LaunchBeside(Kernel* kernel, unsigned blocks, unsigned threads, std::size_t shared_bytes, Arguments&... arguments) {
+    words_[0] = words_[1] = 0;
+    void* list[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
+    CHATTY_CUDA(
+        cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(blocks), dim3(threads), list, shared_bytes, stream()));
+  }
+
   /// Waits for the stream. Passes a stop request on to the kernel, which also ends by itself after an error or a deadline.
   /// Throws TimeoutError after a step of more than the context's timeout, AbortedError and DeviceError.
   void Await(const std::stop_token* stop_token, const WaitContext& context) {

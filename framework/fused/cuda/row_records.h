@@ -35,7 +35,7 @@ class RowRecords {
   /// Whether most rows of such a part are short enough, and a row can be found by 32 bits of a length.
   static bool Pay(const PartShape& part, Records records) {
     constexpr std::uint64_t kMeanEdges = 8, kMaxDegree = std::uint64_t{1} << 31;
-    return records != Records::kNever && part.parts == 1 && part.forward.built && part.owned < RowRecord::kLong &&
+    return records != Records::kNever && part.forward.built && part.local < RowRecord::kLong &&
            part.forward.max_degree < kMaxDegree &&
            (records == Records::kAlways || part.forward.edges <= kMeanEdges * part.owned);
   }

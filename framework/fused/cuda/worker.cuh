@@ -2,6 +2,7 @@
 /// One warp's part in a fused run: see relax.cuh.
 #pragma once
 
+#include "chatty/framework/fused/cuda/messages.cuh"
 #include "chatty/framework/fused/cuda/values.cuh"
 
 namespace chatty::fused::cuda::detail {
@@ -19,9 +20,10 @@ struct ItemSlice {
   unsigned count = 0;
 };
 
-/// One warp's part in the kernel. All lanes call every function.
-template <class P>
-class RelaxWorker : private Values<P> {
+/// One warp's part in the kernel. All lanes call every function. `Peers` is None, or Messages<P> where the device has a part
+/// of the graph: the warp then sends messages to the vertices of other devices.
+template <class P, class Peers = None>
+class RelaxWorker : protected Values<P> {
  public:
   using typename Values<P>::Value;
   using typename Values<P>::Message;
@@ -31,8 +33,10 @@ class RelaxWorker : private Values<P> {
   static constexpr bool kOrders = Traits<P>::kOrders;
   using Values<P>::kWeighted;
 
-  __device__ RelaxWorker(const RelaxRef<P>& a, unsigned char* shared, IdleWarps* idle)
-      : Values<P>(a), a_(a), s_(a.s), idle_(idle) {
+  static constexpr bool kHasPeers = !std::is_same_v<Peers, None>;
+
+  __device__ RelaxWorker(const RelaxRef<P>& a, unsigned char* shared, IdleWarps* idle, Peers peers = {})
+      : Values<P>(a), a_(a), s_(a.s), idle_(idle), peers_(peers) {
     auto* const rings = reinterpret_cast<RingItem<P>*>(shared);
     auto* const nears = reinterpret_cast<Entry*>(rings + kWarps * kRing);
     ring_ = rings + Warp() * kRing;
@@ -79,8 +83,9 @@ class RelaxWorker : private Values<P> {
 
   /// Before a step: where to put items, and which are below.
   __device__ void Begin(StepCounts* counts, Entry* next, unsigned far_list, double limit, double width,
-                        std::uint32_t hop_limit, unsigned budget) {
+                        std::uint32_t hop_limit, unsigned budget, std::uint64_t step = 0) {
     counts_ = counts;
+    protocol_step_ = step;
     next_ = next;
     far_list_ = far_list;
     limit_ = limit;
@@ -93,21 +98,26 @@ class RelaxWorker : private Values<P> {
     work_ = turns_ = 0;
   }
 
-  /// Takes items of two lists and what comes of them, until nothing below the limit is left. The warp's instructions are
-  /// part of its items' chain: if items are few, four lanes share one, a lane an edge; if they are many, a lane has one.
+  /// Takes items of a list and of the ring and what comes of them, until nothing below the limit is left. The warp's
+  /// instructions are part of its items' chain: if items are few, four lanes share one, a lane an edge; if they are many, a
+  /// lane has one.
+  __device__ void Drain(ItemSlice<Entry> items) {
+    while (true) {
+      const unsigned there = items.count + (tail_ - head_);
+      if (there == 0) break;
+      if (there <= kFew) {
+        WorkOnFew(items);
+      } else {
+        WorkOnMany(items);
+      }
+      if (tail_ - head_ > kFew) Give();
+      if ((budget_ < work_ && tail_ - head_ >= kSpillFrom) || ++turns_ > a_.patience) Spill();
+    }
+  }
+  /// Drains two lists and what other warps of the block give.
   __device__ void Work(ItemSlice<Entry> items, ItemSlice<Entry> later) {
     while (true) {
-      while (true) {
-        const unsigned there = items.count + (tail_ - head_);
-        if (there == 0) break;
-        if (there <= kFew) {
-          WorkOnFew(items);
-        } else {
-          WorkOnMany(items);
-        }
-        if (tail_ - head_ > kFew) Give();
-        if ((budget_ < work_ && tail_ - head_ >= kSpillFrom) || ++turns_ > a_.patience) Spill();
-      }
+      Drain(items);
       items = later;
       later.count = 0;
       if (items.count == 0) items = {GiftsOf(Warp()), AwaitGift()};
@@ -134,12 +144,14 @@ class RelaxWorker : private Values<P> {
     if constexpr (kOrders) FlushFar();
   }
 
-  /// Items of this step, and improvements of vertices that had the identity, of all lanes.
+  /// Items since the last call, and improvements of vertices that had the identity, of all lanes.
   __device__ unsigned long long StepDone() {
     const unsigned done = __reduce_add_sync(kFull, step_items_), first = __reduce_add_sync(kFull, this->first);
     done_ += step_items_;
     improved += step_improved_;
     edges += step_edges_;
+    step_items_ = step_improved_ = step_edges_ = 0;
+    this->first = 0;
     return static_cast<unsigned long long>(first) << 32 | done;
   }
 
@@ -148,7 +160,7 @@ class RelaxWorker : private Values<P> {
   unsigned long long edges = 0, improved = 0;
   __device__ unsigned long long done() const { return done_; }
 
- private:
+ protected:
   using typename Values<P>::Word;
   using Values<P>::FetchWord;
   using Values<P>::FetchRow;
@@ -248,13 +260,21 @@ class RelaxWorker : private Values<P> {
     Word value{};
     RowRecord row{};
     bool improves = false;
+    bool sends = false;
+    Message message{};
     if (live && !is_long && word != RowRecord::kNone) {
       step_edges_ += 1;
-      improves = Update(word, MessageOver(item.vertex, word, share, weight), &value, /*look=*/false, [&] {
-        if constexpr (!kOrders) row = FetchRow(word);
-      });
+      message = MessageOver(item.vertex, word, share, weight);
+      if (IsHalo(word)) {
+        sends = ImprovesHalo(word, message);
+      } else {
+        improves = Update(word, message, &value, /*look=*/false, [&] {
+          if constexpr (!kOrders) row = FetchRow(word);
+        });
+      }
     }
     Put(improves, Next(item, word, value), row);
+    Send(sends, item, word, message);
     if (__any_sync(kFull, is_long || waits)) {
       const unsigned first = Lane() & ~(RowRecord::kEdges - 1);
       const RowRecord range = {{__shfl_sync(kFull, word, first), __shfl_sync(kFull, word, first | 1),
@@ -314,6 +334,15 @@ class RelaxWorker : private Values<P> {
       if constexpr (kWeighted) weight = atomics::BitCast<Weight>(weights.words[j]);
       message[j] = MessageOver(item.vertex, row.words[j], share, weight);
     }
+    bool sends[RowRecord::kEdges] = {};
+    if constexpr (kHasPeers) {
+#pragma unroll
+      for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
+        if (!there[j] || !IsHalo(row.words[j])) continue;
+        sends[j] = ImprovesHalo(row.words[j], message[j]);
+        there[j] = false;
+      }
+    }
     bool natively = false;
     if constexpr (kUpdatesNatively<P>) {
       natively = a_.natively;
@@ -350,6 +379,10 @@ class RelaxWorker : private Values<P> {
       }
     }
     PutAll(item, row, value, rows, improves);
+    if constexpr (kHasPeers) {
+#pragma unroll
+      for (unsigned j = 0; j < RowRecord::kEdges; ++j) Send(sends[j], item, row.words[j], message[j]);
+    }
   }
   __device__ void FetchRows(const RowRecord& row, const bool (&there)[RowRecord::kEdges],
                             RowRecord (&rows)[RowRecord::kEdges]) const {
@@ -416,7 +449,7 @@ class RelaxWorker : private Values<P> {
     const EdgeIndex begin = row.words[0] | std::uint64_t{row.words[1]} << 32;
     const unsigned degree = is_long ? row.words[2] : 0;
     step_edges_ += degree;
-    const bool is_hub = degree >= kHub;
+    const bool is_hub = !kHasPeers && degree >= kHub;  // warps of several devices have no common end for its row
     if (__any_sync(kFull, is_hub)) PutHub(is_hub, item);
     const WarpRows all(is_hub ? 0 : degree);
     for (unsigned k = 0; k < all.total(); k += 32) {
@@ -440,16 +473,75 @@ class RelaxWorker : private Values<P> {
     LocalId target = 0;
     Word value{};
     RowRecord row{};
-    bool improves = false;
+    bool improves = false, sends = false;
+    Message message{};
     if (live) {
       target = s_.graph.forward.neighbours[e];
-      const Message message = MessageOver(item.vertex, target, share, s_.graph.forward.template weight<Weight>(e));
-      improves = Update(target, message, &value, /*look=*/true, [] {});
-      if constexpr (!kOrders) {
-        if (improves) row = FetchRow(target);
+      message = MessageOver(item.vertex, target, share, s_.graph.forward.template weight<Weight>(e));
+      if (IsHalo(target)) {
+        sends = ImprovesHalo(target, message);
+      } else {
+        improves = Update(target, message, &value, /*look=*/true, [] {});
+        if constexpr (!kOrders) {
+          if (improves) row = FetchRow(target);
+        }
       }
     }
     Put(improves, Next(item, target, value), row);
+    Send(sends, item, target, message);
+  }
+
+  /// Whether another device owns v.
+  __device__ bool IsHalo(LocalId v) const { return kHasPeers && v >= s_.graph.owned; }
+  /// Whether a message to halo vertex v is better than all that this device has sent (Groute's filter).
+  __device__ bool ImprovesHalo(LocalId v, const Message& message) const {
+    return !IsNan(message) && steps::ReduceInto<P, true>(s_.program, s_.inbox + v, message);
+  }
+  /// Sends lanes' messages to the owners of halo vertices. Where an owner's ring is full, takes messages meanwhile: else two
+  /// devices could wait for each other. Their items wait.
+  __device__ void Send(bool send, const Entry& from, LocalId v, const Message& message) {
+    if constexpr (kHasPeers) {
+      std::uint32_t hops = 0;
+      if constexpr (!kOrders) hops = from.hops + 1;
+      while (__any_sync(kFull, send)) {
+        if (peers_.Send(send, v, hops, protocol_step_, message)) continue;
+        if (peers_.IsAborted()) return;
+        TakeMessages(/*follow=*/false);
+      }
+    }
+  }
+  /// Claims messages, some from each device, and puts their vertices into the ring, or else into the next list. Returns
+  /// whether there were any. The warp's block must be busy.
+  __device__ bool TakeMessages(bool follow) {
+    bool any = false;
+    for (std::uint32_t i = 1; i < peers_.devices(); ++i) {
+      LocalId v = 0;
+      std::uint32_t hops = 0;
+      Message message{};
+      const unsigned count = peers_.Claim(i, protocol_step_, &v, &hops, &message);
+      if (count == 0) continue;
+      any = true;
+      Word value{};
+      RowRecord row{};
+      bool improves = false;
+      if (Lane() < count) {
+        improves = Update(v, message, &value, /*look=*/true, [] {});
+        if constexpr (!kOrders) {
+          if (improves && follow) row = FetchRow(v);
+        }
+      }
+      Entry item{};
+      item.vertex = v;
+      if constexpr (!kOrders) item.hops = hops;
+      item.value = value;
+      if (follow) {
+        Put(improves, item, row);
+      } else {
+        step_improved_ += improves;
+        PutOut(improves, item, improves && IsBelow(item));
+      }
+    }
+    return any;
   }
 
   /// Puts the lanes' improved items into the ring, or where they go otherwise.
@@ -536,6 +628,10 @@ class RelaxWorker : private Values<P> {
     if (far_count_ != 0) {
       Store(far_, far_count_, a_.far[far_list_], &a_.totals->far[far_list_]);
       if (Lane() == 0) atomicMax(&a_.totals->far_first[far_list_], far_first_);
+      if constexpr (kHasPeers) {
+        if (Lane() == 0) atomicAdd(&counts_->far, far_count_);
+        if (Lane() == 0) atomicMax(&counts_->far_first, far_first_);
+      }
     }
     far_count_ = 0;
     far_first_ = 0;
@@ -558,6 +654,8 @@ class RelaxWorker : private Values<P> {
   const RelaxRef<P>& a_;
   const StateRef<P>& s_;
   IdleWarps* const idle_;
+  [[no_unique_address]] Peers peers_;
+  std::uint64_t protocol_step_ = 0;  // of all devices: see fused/team.h
   RingItem<P>* ring_;
   Entry *near_, *far_ = nullptr;
   unsigned head_ = 0, tail_ = 0, near_count_ = 0, far_count_ = 0, below_ = 0;

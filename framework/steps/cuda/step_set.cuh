@@ -48,7 +48,8 @@ class CudaSteps final : public StepSet {
       if (graph.subgraph().reverse) PrepareToPullAll(graph, rows.tiling);
     }
     if constexpr (fused::kRelaxes<P>) {
-      if (rows.fuses && s().graph.parts == 1 && graph.subgraph().forward) fused_.emplace(device_, state_, graph, rows);
+      const bool fuses = s().graph.parts == 1 ? rows.fuses : rows.together && fused::kRelaxesTogether<P>;
+      if (fuses && graph.subgraph().forward) fused_.emplace(device_, state_, graph, rows);
     } else if constexpr (fused::cuda::kRunsRounds<P>) {
       if (s().graph.parts == 1 && graph.subgraph().forward) fused_.emplace(device_, state_);
     }

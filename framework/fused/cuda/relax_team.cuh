@@ -1,0 +1,307 @@
+/// \file
+/// Label correcting in resident kernels of several GPUs, each of which has a part of the graph: see fused/team.h. Within a
+/// GPU, the items, lists and warps are those of relax.cuh, but steps have no barrier.
+///
+/// A warp without items flushes its lists and marks itself idle in its block. The last one counts the block as idle on its
+/// GPU. The first warp of an idle block then polls: the rings of other GPUs, and the next step. The other warps wait for
+/// what it gives them, as in relax.cuh. The first block of a GPU also polls for the leader's order, and that of the first
+/// GPU is the leader.
+#pragma once
+
+#include <cuda/atomic>
+
+#include "chatty/framework/fused/cuda/relax.cuh"
+
+namespace chatty::fused::cuda {
+
+/// The step that a GPU's blocks may begin, in its memory.
+struct TeamStep {
+  std::uint64_t step = 0;  ///< written last
+  StepOrder order;
+};
+
+/// The kernel's input.
+template <class P>
+struct TeamRelaxRef : RelaxRef<P> {
+  TeamRef team;
+  TeamStep* begun = nullptr;  ///< in this GPU's memory
+  bool full = false;          ///< the frontier has no room in a list: the run ends at once
+};
+
+namespace detail {
+
+/// What the warps of a block share.
+template <bool kOrders>
+struct TeamBlock {
+  std::uint64_t step;       ///< that the block is in, or the next one, whose order has come
+  StepOrder order;          ///< of that step
+  unsigned long long done;  ///< StepCounts::done of idle warps
+};
+
+/// Whether no GPU is busy in `step` and no message is on the way. All lanes call it.
+__device__ inline bool HasEnded(const TeamRef& team, std::uint64_t step) {
+  const std::uint32_t size = team.heap.size;
+  bool idle = team.StateOf(team.heap.me).active() == 0;  // looks at home first
+  if (!__all_sync(kFull, idle)) return false;
+  unsigned long long received = 0, sent = 0;
+  for (std::uint32_t d = Lane(); d < size; d += 32) {
+    const TeamState state = team.StateOf(d);
+    idle = idle && state.active() == 0 && state.step() == (step & 0xff);
+    received += state.received();
+  }
+  if (!__all_sync(kFull, idle)) return false;
+  __syncwarp();  // what all lanes have acquired comes before
+  for (std::uint32_t i = Lane(); i < size * size; i += 32) sent += team.SentTo(i / size, i % size);
+  for (unsigned d = 16; d > 0; d /= 2) {
+    received += __shfl_xor_sync(kFull, received, d);
+    sent += __shfl_xor_sync(kFull, sent, d);
+  }
+  return sent == received;
+}
+
+/// The sum of all GPUs' counts of a step that has ended, by one thread.
+__device__ inline StepCounts SumCounts(const TeamRef& team, std::uint64_t step) {
+  constexpr unsigned kWords = sizeof(StepCounts) / 8;
+  static_assert(sizeof(StepCounts) % 8 == 0);
+  StepCounts sum;
+  for (std::uint32_t d = 0; d < team.heap.size; ++d) {
+    const auto* const from = reinterpret_cast<const std::uint64_t*>(team.heap.At(team.counts, d) + step % 3);
+    std::uint64_t words[kWords];
+#pragma unroll
+    for (unsigned i = 0; i < kWords; ++i) words[i] = chatty::detail::LoadRelaxed(from + i);
+    StepCounts one;
+    memcpy(&one, words, sizeof(one));
+    sum.Add(one);
+  }
+  return sum;
+}
+
+/// One warp's part in the kernel. All lanes call every function.
+template <class P>
+class TeamWorker : public RelaxWorker<P, Messages<P>> {
+  using Base = RelaxWorker<P, Messages<P>>;
+  static constexpr unsigned kAll = (1u << kWarps) - 1;
+
+ public:
+  using Base::kOrders;
+  using typename Base::Entry;
+
+  /// `leader`: of the first warp of the first GPU; else null.
+  __device__ TeamWorker(const TeamRelaxRef<P>& a, unsigned char* shared, IdleWarps* idle, TeamBlock<kOrders>* block,
+                        StepLeader<kOrders>* leader)
+      : Base(a, shared, idle, Messages<P>(a.team, a.s)), team_ref_(a), block_(block), leader_(leader) {}
+
+  /// Takes items of two lists, of other warps and of other GPUs and what comes of them, until the step has ended
+  /// everywhere and the next one's order is in the block.
+  __device__ void WorkStep(const ItemSlice<Entry>& near, const ItemSlice<Entry>& far) {
+    this->Drain(near);
+    this->Drain(far);
+    ItemSlice<Entry> items;
+    do {
+      Rest();
+      if (!AwaitItems(&items)) return;
+      this->Drain(items);
+    } while (true);
+  }
+
+  /// Waits for items, all warps of the block being idle or on their way to it. Returns false once the step has ended. Items
+  /// may be in the ring as well.
+  __device__ bool AwaitItems(ItemSlice<Entry>* items) {
+    *items = {};
+    for (unsigned tries = 1;; ++tries) {
+      unsigned gift = 0;
+      bool over = false, polls = false;
+      if (Lane() == 0) {
+        gift = atomicExch(&this->idle_->gifts[Warp()], 0u);
+        over = static_cast<volatile std::uint64_t&>(block_->step) != this->protocol_step_;
+        polls = Warp() == 0 && atomicOr(&this->idle_->mask, 0u) == kAll;
+      }
+      gift = __shfl_sync(kFull, gift, 0);
+      if (gift != 0) {
+        __threadfence();
+        *items = {this->GiftsOf(Warp()), gift};
+        return true;
+      }
+      if (__shfl_sync(kFull, over, 0)) return false;
+      if (!__shfl_sync(kFull, polls, 0)) {
+        if (Warp() != 0) __nanosleep(40);
+        continue;
+      }
+      if (this->peers_.AnyOf(this->protocol_step_)) {
+        if (Lane() == 0) {
+          team_ref_.team.BecomeActive();
+          atomicAnd(&this->idle_->mask, ~1u);
+        }
+        __syncwarp();
+        this->TakeMessages(/*follow=*/true);
+        return true;
+      }
+      if (blockIdx.x == 0) Lead();
+      if (Lane() == 0) FollowOrder(tries);
+      __syncwarp();
+    }
+  }
+
+  /// After the step: which far list is read, for the resets of the next.
+  __device__ void SetFarList(unsigned far_list) { far_read_ = far_list; }
+
+ private:
+  /// The warp has no items. What it has done is counted before the block is idle.
+  __device__ void Rest() {
+    this->Flush();
+    const unsigned long long done = this->StepDone();
+    if (Lane() == 0) {
+      if (done != 0) atomicAdd(&block_->done, done);
+      __threadfence_block();  // the last warp releases what all have done
+      const unsigned bit = 1u << Warp();
+      if ((atomicOr(&this->idle_->mask, bit) | bit) == kAll) {
+        __threadfence_block();
+        const unsigned long long all = atomicExch(&block_->done, 0ull);
+        if (all != 0) atomicAdd(&this->counts_->done, all);
+        team_ref_.team.BecomeIdle();
+      }
+    }
+    __syncwarp();
+  }
+
+  /// The GPU's first warp: decides for all if it leads, and lets this GPU begin the step whose order has come.
+  __device__ void Lead() {
+    const TeamRef& team = team_ref_.team;
+    const std::uint64_t step = this->protocol_step_;
+    if (leader_ != nullptr && HasEnded(team, step)) {
+      if (Lane() == 0) {
+        StepCounts sum = SumCounts(team, step);
+        sum.stop |= team_ref_.host[0];
+        team.GiveOrder(step + 1, leader_->Next(sum));
+      }
+      __syncwarp();
+    }
+    if (Lane() != 0) return;
+    StepOrder order;
+    if (!team.TakeOrder(step + 1, &order)) return;
+    team.heap.Own(team.counts)[(step + 2) % 3] = StepCounts{};
+    if (order.takes_far) {  // the list that was read the last time
+      team_ref_.totals->far[far_read_ ^ 1] = 0;
+      team_ref_.totals->far_first[far_read_ ^ 1] = 0;
+    }
+    team.BeginStep(gridDim.x);
+    team_ref_.host[1] = static_cast<std::uint32_t>(step + 1);
+    team_ref_.begun->order = order;
+    ::cuda::atomic_ref<std::uint64_t, ::cuda::thread_scope_device>(team_ref_.begun->step)
+        .store(step + 1, ::cuda::memory_order_release);
+  }
+
+  /// One lane: lets the block begin the next step, if the GPU has.
+  __device__ void FollowOrder(unsigned tries) {
+    const std::uint64_t step = this->protocol_step_;
+    const std::uint64_t begun = ::cuda::atomic_ref<std::uint64_t, ::cuda::thread_scope_device>(team_ref_.begun->step)
+                                    .load(::cuda::memory_order_acquire);
+    if (begun == step + 1) {
+      block_->order = team_ref_.begun->order;
+    } else if (tries % 256 == 0 && team_ref_.team.IsAborted()) {
+      block_->order = StepOrder{.ends = true, .end = End::kStopped};
+    } else {
+      return;
+    }
+    __threadfence_block();
+    static_cast<volatile std::uint64_t&>(block_->step) = step + 1;
+  }
+
+  const TeamRelaxRef<P>& team_ref_;
+  TeamBlock<kOrders>* const block_;
+  StepLeader<kOrders>* const leader_;
+  unsigned far_read_ = 0;
+};
+
+}  // namespace detail
+
+/// The kernel: as many blocks on each GPU as are resident at once.
+template <class P>
+__global__ void __launch_bounds__(kThreads) RelaxTogether(const __grid_constant__ TeamRelaxRef<P> a) {
+  constexpr bool kOrders = Traits<P>::kOrders;
+  using Leader = StepLeader<kOrders>;
+  constexpr WidthRule kWidths{.few = 100, .many = 220, .halve_above = 5.0 / 8, .narrow_above = 3.0 / 8};
+  extern __shared__ uint4 shared[];
+  __shared__ detail::IdleWarps idle;
+  __shared__ detail::TeamBlock<kOrders> block;
+  __shared__ alignas(Leader) unsigned char leader_memory[sizeof(Leader)];
+  auto* const leader = reinterpret_cast<Leader*>(leader_memory);
+  const unsigned warps = gridDim.x * kWarps, warp = Warp() * gridDim.x + blockIdx.x;  // neighbours' slices on other SMs
+  const bool first_thread = blockIdx.x == 0 && threadIdx.x == 0;
+  StepCounts* const counts = a.team.heap.Own(a.team.counts);
+  if (threadIdx.x == 0) {
+    block.step = 1;
+    block.done = 0;
+    idle.mask = (1u << kWarps) - 1;
+    if (blockIdx.x == 0) {
+      new (leader) Leader(kWidths, warps * a.team.heap.size, a.width, a.adapts ? a.min_width : a.width,
+                          a.adapts ? a.max_width : a.width);
+    }
+  }
+  if (threadIdx.x < kWarps) idle.gifts[threadIdx.x] = 0;
+  if (first_thread) {  // step 1 has the frontier as its only result
+    counts[1].near = a.counts[0].near;
+    counts[1].far = a.totals->far[0];
+    counts[1].far_first = a.totals->far_first[0];
+    counts[1].overflow = a.full ? 1 : 0;
+    a.team.BeginStep(0);
+  }
+  __syncthreads();
+  const bool leads = a.team.IsLeader() && blockIdx.x == 0 && Warp() == 0;
+  detail::TeamWorker<P> worker(a, reinterpret_cast<unsigned char*>(shared), &idle, &block, leads ? leader : nullptr);
+  std::uint64_t step = 1;
+  unsigned far_list = 0;
+  worker.Begin(counts + step % 3, a.near[(step + 1) & 1], far_list, 0, 0, 0, ~0u, step);
+  {
+    detail::ItemSlice<ItemOf<P>> none;
+    worker.AwaitItems(&none);
+  }
+  __syncthreads();
+  while (!block.order.ends) {
+    const StepOrder order = block.order;
+    const unsigned near = min(static_cast<volatile std::uint32_t&>(counts[step % 3].near), a.capacity);
+    step += 1;
+    const detail::ItemSlice<ItemOf<P>> near_slice = SliceOf(a.near[step & 1], near, warp, warps);
+    detail::ItemSlice<ItemOf<P>> far_slice{};
+    if constexpr (kOrders) {
+      if (order.takes_far) {
+        const unsigned far = min(static_cast<volatile std::uint32_t&>(a.totals->far[far_list]), a.capacity);
+        far_slice = SliceOf(a.far[far_list], far, warp, warps);
+        far_list ^= 1;
+      }
+    }
+    worker.SetFarList(far_list);
+    if (threadIdx.x == 0) idle.mask = 0;
+    __syncthreads();  // all have read the order
+    worker.Begin(counts + step % 3, a.near[(step + 1) & 1], far_list, order.limit, order.width, order.hop_limit,
+                 order.mean > (1u << 26) ? ~0u : 16 * order.mean + 1024, step);
+    worker.WorkStep(near_slice, far_slice);
+    __syncthreads();
+  }
+  const unsigned hops = __reduce_max_sync(kFull, worker.hops);
+  unsigned long long sums[3] = {worker.done(), worker.improved, worker.edges};
+  for (unsigned long long& sum : sums) {
+    for (unsigned d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(kFull, sum, d);
+  }
+  if (Lane() == 0) {
+    atomicMax(&a.totals->hops, hops);
+    atomicAdd(&a.totals->done, sums[0]);
+    atomicAdd(&a.totals->improved, sums[1]);
+    atomicAdd(&a.totals->edges, sums[2]);
+  }
+  if (first_thread) {
+    RelaxTotals& t = *a.totals;
+    const volatile StepCounts& last = counts[step % 3];
+    t.end = block.order.end;
+    t.steps = static_cast<std::uint32_t>(step - 1);
+    t.list = static_cast<std::uint32_t>((step + 1) & 1);
+    t.far_list = far_list;
+    t.near = min(last.near, a.capacity);
+    t.far_count = min(static_cast<volatile std::uint32_t&>(t.far[far_list]), a.capacity);
+    t.below = last.below;
+    t.limit = block.order.limit;
+    t.width = block.order.width;
+  }
+}
+
+}  // namespace chatty::fused::cuda
