@@ -19,17 +19,22 @@ constexpr double kRoundUs = 20, kExchangeUs = 30, kEdgesAUs = 8000;
 // which a thread wakes. This was not traced.
 constexpr double kHostExchangeUs = 20, kHostEdgesAUs = 200;
 constexpr double kHostSlower = 0.1;  // share of the run time that exchanges may take without advice
+constexpr double kDeepLevels = 32;   // fewer cost little in any engine
 constexpr double kExponential = 6;   // a dimension above that of spatial graphs
 
 }  // namespace
 
 Expansion EstimateExpansion(const Graph& graph, std::size_t budget) {
-  Expansion expansion;
-  if (graph.vertices() == 0) return expansion;
   VertexId start = 0;
   for (VertexId v = 1; v < graph.vertices(); ++v) {
     if (graph.out_degree(v) > graph.out_degree(start)) start = v;
   }
+  return EstimateExpansionFrom(graph, start, budget);
+}
+
+Expansion EstimateExpansionFrom(const Graph& graph, VertexId start, std::size_t budget) {
+  Expansion expansion;
+  if (graph.vertices() == 0) return expansion;
   std::vector<std::uint32_t> seen(bits::Words(graph.vertices()), 0);
   const auto visit = [&](VertexId v) {
     const std::uint32_t bit = 1u << (v & 31);
@@ -67,6 +72,20 @@ Expansion EstimateExpansion(const Graph& graph, std::size_t budget) {
     expansion.levels *= std::pow(all / seen_edges, 1 / dimension);
   }
   return expansion;
+}
+
+double LevelsIfDeep(const Graph& graph, DeviceKind kind) {
+  constexpr std::size_t kBudget = std::size_t{1} << 15;
+  constexpr VertexId kStarts = 3;
+  double levels = 0;
+  for (VertexId i = 0; i < kStarts && graph.vertices() > 0; ++i) {  // the start may lie in a small component
+    const VertexId start = graph.vertices() / kStarts * i + graph.vertices() / (2 * kStarts);
+    levels = std::max(levels, EstimateExpansionFrom(graph, start, kBudget).levels);
+  }
+  const bool gpu = kind == DeviceKind::kCuda;
+  const double work_us = static_cast<double>(graph.edges()) / (gpu ? kEdgesAUs : kHostEdgesAUs);
+  const double rounds_us = levels * (gpu ? kRoundUs + kExchangeUs : kHostExchangeUs);
+  return levels >= kDeepLevels && rounds_us > work_us ? levels : 0;
 }
 
 DeviceAdvice AdviseDevices(const Graph& graph, std::size_t devices) {

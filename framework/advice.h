@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 
+#include "chatty/core/device.h"
 #include "chatty/core/graph.h"
 
 namespace chatty {
@@ -18,6 +19,12 @@ struct Expansion {
 /// extrapolates the growth: polynomial (road networks, meshes) or exponential (social networks, the web). Uses one thread
 /// and a bit per vertex.
 Expansion EstimateExpansion(const Graph& graph, std::size_t budget = std::size_t{1} << 20);
+/// The same from `start`.
+Expansion EstimateExpansionFrom(const Graph& graph, VertexId start, std::size_t budget);
+
+/// About how many levels a traversal of the graph has, if these are so many that rounds of several devices cost far more
+/// than the edges; else 0. Looks at some ten thousand edges.
+double LevelsIfDeep(const Graph& graph, DeviceKind kind);
 
 /// A recommended number of devices, and the reason.
 struct DeviceAdvice {

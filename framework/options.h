@@ -124,7 +124,7 @@ inline RowOptions RowsOf(const RunOptions& options) {
       options.execution == Execution::kBsp || options.direction == Direction::kPull || options.max_rounds != 0;
   return {options.tiling, options.records, options.list_items, !rounds,
           !rounds && options.execution == Execution::kAsync && options.comm.chooses() && options.trace == nullptr &&
-              !options.transport_factory};
+              !options.explain && !options.transport_factory};
 }
 
 }  // namespace chatty

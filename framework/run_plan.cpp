@@ -10,6 +10,7 @@
 
 #include "chatty/core/bytes.h"
 #include "chatty/core/error.h"
+#include "chatty/framework/advice.h"
 #include "chatty/framework/bucket_plan.h"
 #include "chatty/framework/session.h"
 #include "chatty/framework/spans.h"
@@ -68,6 +69,7 @@ std::string_view WhyNotTogether(const Session& session, const ProgramTraits& tra
   if (!engine || !engine->together) return "the program has no such engine for parts of a graph on this kind of device";
   if (!options.comm.chooses() || options.transport_factory) return "a transport is asked for";
   if (options.trace != nullptr) return "the trace has spans of the host-driven engine";
+  if (options.explain) return "the buffers of the host-driven engine are to be explained";
   if (!plan.rows.fuses) return "rounds are asked for, by execution, direction or max_rounds";
   if (traits.orders && (!(plan.buckets.fused_width < kInfinity<double>) || (!gpu && traits.carries)))
     return "there are no buckets";
@@ -78,6 +80,26 @@ std::string_view WhyNotTogether(const Session& session, const ProgramTraits& tra
     }
   }
   return "";
+}
+
+/// Whether all programs of a run under `auto` suit a fused run of all devices, which the graph's many levels then ask for.
+/// Returns about how many; 0: rounds.
+double LevelsOfRunTogether(Session& session, const RunOptions& options, const ProgramsOfRun& programs) {
+  if (options.execution != Execution::kAuto || session.device_count() < 2 || options.on_round) return 0;
+  RunOptions async = options;
+  async.execution = Execution::kAsync;
+  if (!RowsOf(async).together) return 0;
+  const DeviceKind kind = session.device(0).kind();
+  for (const ProgramOfRun& program : programs(options)) {
+    const ProgramTraits* const traits = program.program != nullptr ? &program.program->traits() : nullptr;
+    if (traits == nullptr || !traits->asynchronous || traits->safety != Safety::kMonotone || traits->carries) return 0;
+    RunOptions its = program.options;
+    its.execution = Execution::kAsync;
+    ProgramPlan plan = PlanProgram(traits, its, session.device_count());
+    plan.buckets = PlanBuckets(session.graph(), *traits, its, kind, session.device_count());
+    if (!WhyNotTogether(session, *traits, its, plan).empty()) return 0;
+  }
+  return LevelsIfDeep(session.graph(), kind);
 }
 
 /// Decides FusedUse. A fused engine reads forward edges, which a symmetric graph has in any case.
@@ -239,9 +261,12 @@ void CheckProgramOptions(const ProgramOfRun& program, std::size_t devices) {
   static_cast<void>(PlanProgram(TraitsOf(program), program.options, devices));
 }
 
-RunPlan PlanRun(Session& session, const RunOptions& options, const ProgramsOfRun& programs) try {
-  const Span span(ProcessTrack(options.trace), nullptr, spans::kPlan);
-  CheckRunOptions(options, SelectionOf(session.devices()));
+RunPlan PlanRun(Session& session, const RunOptions& asked, const ProgramsOfRun& programs) try {
+  const Span span(ProcessTrack(asked.trace), nullptr, spans::kPlan);
+  CheckRunOptions(asked, SelectionOf(session.devices()));
+  RunOptions options = asked;
+  const double levels = LevelsOfRunTogether(session, asked, programs);
+  if (levels > 0) options.execution = Execution::kAsync;
   for (const ProgramOfRun& program : programs(options)) CheckProgramOptions(program, session.device_count());
   FittedMemory fitted = session.FitMemory(options, [&](const RunOptions& run) {
     std::vector<ProgramMemory> needs;
@@ -265,6 +290,8 @@ RunPlan PlanRun(Session& session, const RunOptions& options, const ProgramsOfRun
     if (traits != nullptr) {
       one.buckets = PlanBuckets(session.graph(), *traits, program.options, plan.kind, session.device_count());
       PlanFused(session, *traits, program.options, one);
+      if (levels > 0)
+        one.why = fmt::format("the graph has about {:.0f} levels, each of which would cost an exchange", levels);
       if (plan.execution != options.execution) {
         one.why = "a fused run does not fit into memory";
         one.fused_why = "it does not fit into memory";

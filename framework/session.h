@@ -86,7 +86,7 @@ class Job {
   std::vector<UnionMap> unions_;  // one per device, if broadcasts are possible
   RunPaths paths_;
   std::unique_ptr<fused::Team> team_;  // of a fused run of all devices
-  std::unique_ptr<NcclState> sums_;  // for the control plane; null where counters go through host memory
+  std::unique_ptr<NcclState> sums_;    // for the control plane; null where counters go through host memory
   RunRecord last_;
 };
 

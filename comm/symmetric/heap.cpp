@@ -94,6 +94,8 @@ SymmetricHeap::SymmetricHeap(std::span<Device* const> devices, std::size_t bytes
 
 SymmetricHeap::~SymmetricHeap() = default;
 
+std::size_t SymmetricHeap::BlockBytes(std::size_t bytes) { return kArrays + RoundUp(bytes, kAlign); }
+
 std::uint64_t SymmetricHeap::Take(std::size_t count, std::size_t object, std::size_t alignment) {
   CHATTY_CHECK(std::has_single_bit(alignment) && alignment <= kAlign, "an alignment of {} bytes", alignment);
   const std::size_t begin = std::min(RoundUp(used_, alignment), bytes_);

@@ -56,6 +56,9 @@ class SymmetricHeap {
   /// Frees all arrays and fills them with zeros. No kernel may run.
   void FreeAll();
 
+  /// Bytes of the block that a heap with `bytes` bytes for arrays takes on each device.
+  static std::size_t BlockBytes(std::size_t bytes);
+
   std::size_t size() const { return devices_.size(); }                  ///< devices
   Device& device(std::size_t index) const { return *devices_[index]; }  ///< not owned
   std::size_t bytes() const { return bytes_; }                          ///< for arrays, on each device

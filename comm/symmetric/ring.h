@@ -143,6 +143,27 @@ CHATTY_FN std::uint64_t ReserveInRing(const SymmetricRef& heap, const Rings& rin
   }
 }
 
+/// Reserves `count` consecutive places in the ring to `device`, by one thread, whether or not there is room: one atomic
+/// operation. Returns the first one's position. A place may be written once HasRoomInRing says so. Meanwhile the sender must
+/// take entries itself, if the receiver may wait for room in the same way.
+CHATTY_FN std::uint64_t ReserveAheadInRing(const SymmetricRef& heap, const Rings& rings, std::uint32_t device,
+                                           std::uint32_t count) {
+  return detail::SystemAtomic<std::uint64_t>(heap.Own(rings.reserved)[device].count)
+      .fetch_add(count, detail::order::kRelaxed);
+}
+
+/// Whether the place at a reserved position is free. By any thread. `looks`: asks the receiver, if this device does not
+/// know.
+CHATTY_FN bool HasRoomInRing(const SymmetricRef& heap, const Rings& rings, std::uint32_t device, std::uint64_t position,
+                             bool looks) {
+  std::uint64_t* const credit = &heap.Own(rings.credit)[device].count;
+  if (position - detail::LoadAcquire(credit) < rings.capacity) return true;
+  if (!looks) return false;
+  const std::uint64_t claimed = detail::LoadAcquire(&heap.At(rings.claimed, device)[heap.me].count);
+  detail::StoreRelease(credit, claimed);  // another thread may store an older one: then it is read again
+  return position - claimed < rings.capacity;
+}
+
 /// Stores an entry at a reserved position, by one thread. The upper 8 bits of words[0] must be 0.
 CHATTY_FN void WriteToRing(const SymmetricRef& heap, const Rings& rings, std::uint32_t device, std::uint64_t position,
                            const RingEntry& entry) {

@@ -216,7 +216,7 @@ class AsyncRun {
     vertices_updated_ += job.vertices_updated;
     const std::vector<std::uint64_t> sent = run_.team->Sent(rank_);
     for (PartId q = 0; q < parts_; ++q) {
-      if (sent[q] > 0) log_.CountSent(q, sent[q], /*before=*/0, sent[q] * sizeof(symmetric::RingEntry));
+      if (sent[q] > 0) log_.CountSent(q, sent[q], /*before=*/sent[q], sent[q] * sizeof(symmetric::RingEntry));
     }
     if (options_.stop.stop_requested()) shared_.End(Ended::kStopped);
   }

@@ -24,10 +24,11 @@ enum class End : std::uint32_t {
 /// Counters of one step on one device, which the next one reads. Three take turns: one is read, one is counted in, one is
 /// cleared.
 struct StepCounts {
-  std::uint32_t near = 0;   ///< items of the next list
-  std::uint32_t below = 0;  ///< of these, below the limit: what rings and warps had no room or time for
-  std::uint32_t hubs = 0;   ///< items with long rows
-  std::uint32_t stop = 0, overflow = 0;
+  std::uint32_t near = 0;      ///< items of the next list
+  std::uint32_t below = 0;     ///< of these, below the limit: what rings and warps had no room or time for
+  std::uint32_t hubs = 0;      ///< items with long rows
+  std::uint32_t stop = 0;      ///< 1: the host has asked for a stop
+  std::uint32_t overflow = 0;  ///< 1: a list was full
   /// Of runs of several devices: items put into the far list.
   std::uint32_t far = 0;
   /// Items done, and in the upper half improvements of vertices that had the identity: no message before.
@@ -63,6 +64,7 @@ struct StepOrder {
 template <bool kOrders>
 class StepLeader {
  public:
+  /// `workers`: of all devices. `width`: of the first step, between `least` and `most`, which are equal if it is fixed.
   CHATTY_FN StepLeader(const WidthRule& widths, unsigned workers, double width, double least, double most)
       : widths_(widths), workers_(workers), least_(least), most_(most) {
     order_.limit = -kInfinity<double>;

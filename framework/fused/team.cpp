@@ -13,14 +13,19 @@ std::uint32_t RingEntries(std::uint32_t list_items) {
   return list_items == 0 ? kRingEntries : std::bit_floor(std::clamp<std::uint32_t>(list_items, 64, kRingEntries));
 }
 
-}  // namespace
-
-std::uint64_t Team::Bytes(std::size_t devices, std::uint32_t list_items) {
+std::size_t ArrayBytes(std::size_t devices, std::uint32_t list_items) {
   return symmetric::Rings::Bytes(devices, RingEntries(list_items)) + sizeof(symmetric::RingCounter) + 3 * symmetric::kLine +
          2 * sizeof(symmetric::RingEntry);
 }
 
-Team::Team(std::span<Device* const> devices, std::uint32_t list_items) : heap_(devices, Bytes(devices.size(), list_items)) {
+}  // namespace
+
+std::uint64_t Team::Bytes(std::size_t devices, std::uint32_t list_items) {
+  return SymmetricHeap::BlockBytes(ArrayBytes(devices, list_items));
+}
+
+Team::Team(std::span<Device* const> devices, std::uint32_t list_items)
+    : heap_(devices, ArrayBytes(devices.size(), list_items)) {
   ref_.rings = symmetric::MakeRings(heap_, RingEntries(list_items));
   ref_.state = heap_.Allocate<symmetric::RingCounter>(1);
   ref_.counts = heap_.Allocate<StepCounts>(3);

@@ -5,18 +5,20 @@
 ///
 /// A device that improves its copy of another one's vertex writes the message into its owner's ring
 /// (comm/symmetric/ring.h). Workers without items read the rings of their device. Each device has one word of state: its
-/// step, how many of its workers are busy, and how many messages it has received. A worker becomes busy before it claims a
-/// message, and counts what it claimed before it becomes idle again. The first device's leader reads all states, and then
-/// how many messages all have sent. If no worker was busy, and as many messages were received as were sent after that, the
-/// step has ended everywhere: nobody could become busy between the two without a message, and none was on the way (Mattern's
-/// counters, 1987; `tests/model/team.pml` checks it). The leader then sums the devices' counts, and stores the next step's
-/// order at each.
+/// step, how many of its workers are busy, and how many messages it has received. An idle worker that has claimed messages
+/// counts them and itself by one addition, before which they are on the way. The first device's leader reads all states, and
+/// then how many messages all have sent. If no worker was busy, and as many messages were received as were sent after that,
+/// the step has ended everywhere: nobody could become busy between the two without a message, and none was on the way
+/// (Mattern's counters, 1987; `tests/model/team.pml` checks it). The leader then sums the devices' counts, and stores the
+/// next step's order at each.
 ///
 /// A device begins the step by one addition to its state, which also makes all its workers busy: a later look cannot find it
 /// idle before it has begun. Messages carry their step. A device that has not begun it leaves them in the ring.
 ///
 /// Memory orders. Workers become idle with release and the leader reads states with acquire: it sees their counts and
-/// what they sent. Orders travel as entries of rings do.
+/// what they sent. A device that has become busy since is seen by the counters alone: its entry reaches the receiver, whose
+/// count the leader sees, after the device's own counter of sent messages, because the entry's place is that counter's old
+/// value. Orders travel as entries of rings do.
 #pragma once
 
 #include <cstddef>
@@ -49,10 +51,11 @@ inline constexpr bool kRelaxesTogether = [] {
 
 /// Fields of a device's word of state.
 struct TeamState {
-  static constexpr unsigned kActiveShift = 40, kStepShift = 56;
-  static constexpr std::uint64_t kOneActive = std::uint64_t{1} << kActiveShift;
-  static constexpr std::uint64_t kOneStep = std::uint64_t{1} << kStepShift;
-  std::uint64_t word;
+  static constexpr unsigned kActiveShift = 40;                                   ///< bits of received()
+  static constexpr unsigned kStepShift = 56;                                     ///< and of active()
+  static constexpr std::uint64_t kOneActive = std::uint64_t{1} << kActiveShift;  ///< one more busy worker
+  static constexpr std::uint64_t kOneStep = std::uint64_t{1} << kStepShift;      ///< the next step
+  std::uint64_t word;                                                            ///< all of it
 
   CHATTY_FN std::uint64_t received() const { return word & (kOneActive - 1); }      ///< messages
   CHATTY_FN std::uint64_t active() const { return word >> kActiveShift & 0xffff; }  ///< workers that are busy
@@ -61,8 +64,8 @@ struct TeamState {
 
 /// What a kernel gets of a team, by value.
 struct TeamRef {
-  SymmetricRef heap;
-  symmetric::Rings rings;
+  SymmetricRef heap;                        ///< of the devices
+  symmetric::Rings rings;                   ///< between them
   Symmetric<symmetric::RingCounter> state;  ///< one: a TeamState
   Symmetric<symmetric::RingEntry> order;    ///< two: the next step's order
   Symmetric<StepCounts> counts;             ///< three, which take turns
@@ -71,14 +74,18 @@ struct TeamRef {
   static constexpr unsigned kHopBits = symmetric::kRingEntryBits - 32 - 2;
 
   CHATTY_FN bool IsLeader() const { return heap.me == 0; }  ///< whether this device decides
+  /// Whether the run has failed on a device. A GPU reads host memory for it.
   CHATTY_FN bool IsAborted() const { return detail::LoadRelaxed(heap.abort) != 0; }
+  /// A device's state, acquired.
   CHATTY_FN TeamState StateOf(std::uint32_t device) const { return {detail::LoadAcquire(&heap.At(state, device)->count)}; }
 
   /// @{
-  /// A worker of this device becomes busy, which it does before it claims messages, or idle. `received`: messages that it
-  /// has claimed meanwhile.
-  CHATTY_FN void BecomeActive() const { AddToState(TeamState::kOneActive); }
-  CHATTY_FN void CountReceived(std::uint64_t received) const { AddToState(received); }
+  /// A worker of this device counts messages that it has claimed. One that was idle becomes busy with the same addition:
+  /// until then they are on the way. It becomes idle again once it has done what they bring.
+  CHATTY_FN void CountReceived(std::uint64_t received, bool was_idle) const {
+    detail::SystemAtomic<std::uint64_t>(*Word()).fetch_add(received + (was_idle ? TeamState::kOneActive : 0),
+                                                           detail::order::kRelaxed);
+  }
   CHATTY_FN void BecomeIdle() const {
     detail::SystemAtomic<std::uint64_t>(*Word()).fetch_sub(TeamState::kOneActive, detail::order::kRelease);
   }
@@ -142,9 +149,6 @@ struct TeamRef {
 
  private:
   CHATTY_FN std::uint64_t* Word() const { return &heap.Own(state)->count; }
-  CHATTY_FN void AddToState(std::uint64_t what) const {
-    detail::SystemAtomic<std::uint64_t>(*Word()).fetch_add(what, detail::order::kAcqRel);
-  }
 };
 
 /// The memory that the devices of a fused run share. The devices must outlive it.

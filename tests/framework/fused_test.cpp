@@ -1,4 +1,7 @@
 #include <atomic>
+#include <chrono>
+#include <limits>
+#include <thread>
 
 #include "fused_test_body.h"
 
@@ -7,6 +10,10 @@ namespace {
 
 INSTANTIATE_TEST_SUITE_P(Host, FusedTest,
                          testing::Values(FusedCase{"team_1", "host:1", 1}, FusedCase{"team_3", "host:1", 3}), FusedName);
+INSTANTIATE_TEST_SUITE_P(HostTogether, FusedTest,
+                         testing::Values(FusedCase{"devices_3", "host:3", 3, "random", true},
+                                         FusedCase{"devices_2_teams_of_2", "host:2", 4, "edge-balanced", true}),
+                         FusedName);
 
 /// Distances or levels; asks for a stop after so many updates.
 template <bool kOrdered>
@@ -41,15 +48,13 @@ struct OrderedStopsItself : StopsItself<true> {
 };
 
 template <bool kOrdered>
-void StopsInTheMiddle(const RunOptions& how, int updates) {
+void StopsInTheMiddle(const RunOptions& how, int updates, const char* devices = "host:1", int threads = 2) {
   GeneratorSpec spec;
   spec.family = "grid";
   spec.width = spec.height = 60;
   spec.weights = WeightKind::kInt32;
   const Graph graph = Generate(spec);
-  SessionOptions two;
-  two.threads = 2;
-  Session session(graph, "host:1", two);
+  Session session(graph, OpenDevices(ParseDevices(devices), threads));
   std::stop_source stop;
   RunOptions options = how;
   options.stop = stop.get_token();
@@ -77,9 +82,71 @@ TEST(HostRelaxation, AStopInTheMiddleIsNoEnd) {
         SCOPED_TRACE(std::string(ExecutionName(execution)) + ", " + std::to_string(delta) + ", " + std::to_string(updates));
         StopsInTheMiddle<true>(options, updates);
         StopsInTheMiddle<false>(options, updates);
+        if (execution != Execution::kAsync) continue;
+        StopsInTheMiddle<true>(options, updates, "host:3", 3);
+        StopsInTheMiddle<false>(options, updates, "host:2", 4);
       }
     }
   }
+}
+
+/// Throws after so many updates, on whichever device makes the last.
+struct ThrowsInTheMiddle : StopsItself<false> {
+  bool UpdateStatus(Value& v, Message m, Vertex) const {
+    if (left.fetch_sub(1) == 1) throw UsageError("enough");
+    if (m >= v) return false;
+    v = m;
+    return true;
+  }
+};
+
+// The error of one device ends the run of all, and the next run is whole.
+TEST(HostRelaxation, AnErrorOfOneDeviceEndsAll) {
+  GeneratorSpec spec;
+  spec.family = "grid";
+  spec.width = spec.height = 60;
+  const Graph graph = Generate(spec);
+  for (const auto& [devices, threads] : {std::pair{"host:3", 3}, std::pair{"host:2", 5}}) {
+    Session session(graph, OpenDevices(ParseDevices(devices), threads));
+    RunOptions options;
+    options.execution = Execution::kAsync;
+    const auto job = session.Prepare(std::make_shared<TypedProgram<ThrowsInTheMiddle>>(ThrowsInTheMiddle{}), options);
+    for (const int updates : {1, 700, 4000}) {
+      ThrowsInTheMiddle::left = updates;
+      EXPECT_THROW(job->Execute(), UsageError) << devices << ", " << updates << " updates";
+    }
+    ThrowsInTheMiddle::left = std::numeric_limits<int>::max();
+    EXPECT_EQ(job->Execute().ended, Ended::kConverged);
+    std::vector<std::uint32_t> values(graph.vertices());
+    job->CopyOutput(reinterpret_cast<std::byte*>(values.data()));
+    EXPECT_EQ(values, ToVector(SerialBfs(graph, 0)));
+  }
+}
+
+/// Holds up the device that owns one vertex for longer than the run may wait.
+struct SleepsInTheMiddle : StopsItself<false> {
+  static inline std::atomic<bool> sleeps{false};
+  bool UpdateStatus(Value& v, Message m, Vertex vertex) const {
+    if (vertex.id == 3599 && sleeps.exchange(false)) std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    if (m >= v) return false;
+    v = m;
+    return true;
+  }
+};
+
+TEST(HostRelaxation, ALateDeviceEndsTheRunInTime) {
+  GeneratorSpec spec;
+  spec.family = "grid";
+  spec.width = spec.height = 60;
+  const Graph graph = Generate(spec);
+  Session session(graph, OpenDevices(ParseDevices("host:2"), 2));
+  RunOptions options;
+  options.execution = Execution::kAsync;
+  options.timeout = std::chrono::milliseconds(100);
+  const auto job = session.Prepare(std::make_shared<TypedProgram<SleepsInTheMiddle>>(SleepsInTheMiddle{}), options);
+  SleepsInTheMiddle::left = 0;
+  SleepsInTheMiddle::sleeps = true;
+  EXPECT_THROW(job->Execute(), TimeoutError);
 }
 
 TEST(HostRelaxation, LeavesWideFrontiersToRoundsAndComesBack) {

@@ -1,5 +1,6 @@
 // Fused runs on every kind of device, against serial references: programs of every kind that relaxes edges, on graphs of
-// every shape, entered at once (async) and between rounds (auto). Includers instantiate FusedTest over devices.
+// every shape, entered at once (async) and between rounds (auto), and on several devices together (async). Includers
+// instantiate FusedTest over devices.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -172,6 +173,8 @@ struct FusedCase {
   const char* name;
   const char* devices;
   int threads;
+  const char* partition = "edge-balanced";
+  bool together = false;  ///< several devices
 };
 
 class FusedTest : public testing::TestWithParam<FusedCase> {
@@ -183,12 +186,14 @@ class FusedTest : public testing::TestWithParam<FusedCase> {
   std::unique_ptr<Session> Open(const Graph& graph) const {
     SessionOptions options;
     options.threads = GetParam().threads;
-    return std::make_unique<Session>(graph, GetParam().devices, options);
+    options.partition = GetParam().partition;
+    return std::make_unique<Session>(graph, OpenDevices(ParseDevices(GetParam().devices), GetParam().threads), options);
   }
   /// Every way into a fused run and out of it.
-  static std::vector<RunOptions> Ways() {
+  std::vector<RunOptions> Ways() const {
     std::vector<RunOptions> ways;
     for (const Execution execution : {Execution::kAuto, Execution::kAsync}) {
+      if (GetParam().together && execution == Execution::kAuto) continue;  // rounds
       for (const Records records : {Records::kNever, Records::kAlways}) {
         for (const std::uint32_t list_items : {0u, 64u}) {
           RunOptions options;
@@ -213,7 +218,16 @@ class FusedTest : public testing::TestWithParam<FusedCase> {
       const Result<P> result = chatty::Run(session, program, options);
       ASSERT_EQ(ToVector(result.values), ToVector(expected));
       EXPECT_TRUE(result.statistics.converged);
+      if (GetParam().together && CarriesNothing<P>()) {
+        EXPECT_GT(result.statistics.fused_steps, 0u);
+      }
     }
+  }
+  /// Whether hosts relax P's edges together, which they do without carried values.
+  template <class P>
+  static bool CarriesNothing() {
+    return fused::kRelaxesTogether<P> &&
+           (!Traits<P>::kOrders || std::is_same_v<P, SsspOf<std::int32_t>> || std::is_same_v<P, SsspOf<float>>);
   }
 
   void Check(const Graph& graph, VertexId source) {
@@ -341,6 +355,7 @@ TEST_P(FusedTest, InfinitePrioritiesEnd) {
 }
 
 TEST_P(FusedTest, RoundsOfFewVerticesAreExact) {
+  if (GetParam().together) GTEST_SKIP() << "several devices have rounds of their own engine";
   const bool on_gpu = std::string_view(GetParam().devices).starts_with("cuda");
   for (const Graph& graph : {Made("grid", 60), Made("chain", 3000), Made("kron", 10),
                              HubGraph(41, 5000, WeightKind::kInt32, false), Made("binary-tree", 5000)}) {
@@ -387,6 +402,7 @@ TEST_P(FusedTest, RoundsOfFewVerticesAreExact) {
 }
 
 TEST_P(FusedTest, PhasesEndWhenNoVertexIsActive) {
+  if (GetParam().together) GTEST_SKIP() << "several devices have rounds of their own engine";
   const bool on_gpu = std::string_view(GetParam().devices).starts_with("cuda");
   for (const Graph& graph : {Made("chain", 3000), Made("grid", 60), Made("kron", 10), Made("binary-tree", 5000)}) {
     const auto session = Open(graph);
@@ -399,7 +415,9 @@ TEST_P(FusedTest, PhasesEndWhenNoVertexIsActive) {
 }
 
 TEST_P(FusedTest, ATraceShowsSteps) {
-  if (!std::string_view(GetParam().devices).starts_with("cuda")) GTEST_SKIP() << "hosts trace rounds";
+  if (GetParam().together || !std::string_view(GetParam().devices).starts_with("cuda")) {
+    GTEST_SKIP() << "hosts and several devices trace rounds";
+  }
   const Graph graph = Made("grid", 60);
   const auto session = Open(graph);
   Trace trace;
@@ -473,6 +491,7 @@ TEST_P(FusedTest, TwoHundredRuns) {
 }
 
 TEST_P(FusedTest, RoundsAreLimitedExactly) {
+  if (GetParam().together) GTEST_SKIP() << "several devices have rounds of their own engine";
   const Graph graph = Made("grid", 40);
   const auto session = Open(graph);
   Bfs bfs;
@@ -508,6 +527,33 @@ TEST_P(FusedTest, AStopEndsARunAndTheNextOneIsWhole) {
   std::vector<std::uint32_t> values(graph.vertices());
   job->CopyOutput(reinterpret_cast<std::byte*>(values.data()));
   EXPECT_EQ(values, ToVector(SerialBfs(graph, 0)));
+}
+
+// Every vertex is in every halo, and rings are short: devices wait for room and take messages meanwhile.
+TEST_P(FusedTest, FullRingsLoseNothing) {
+  GeneratorSpec spec;
+  spec.family = "uniform";
+  spec.scale = 12;
+  spec.weights = WeightKind::kInt32;
+  const Graph graph = Generate(spec);
+  SessionOptions dealt;
+  dealt.partition = "random";
+  Session session(graph, OpenDevices(ParseDevices(GetParam().devices), GetParam().threads), dealt);
+  RunOptions options;
+  options.execution = Execution::kAsync;
+  options.list_items = 64;
+  options.delta = 1000;  // one bucket: all that is improved is sent at once
+  SsspOf<std::int32_t> sssp;
+  sssp.source = graph.max_degree_vertex();
+  const Array<std::uint32_t> expected = SerialSssp<std::uint32_t>(graph, sssp.source);
+  const auto job = session.Prepare(std::make_shared<TypedProgram<SsspOf<std::int32_t>>>(sssp), options);
+  std::vector<std::uint32_t> values(graph.vertices());
+  for (int run = 0; run < 20; ++run) {
+    const RunStatistics statistics = job->Execute();
+    job->CopyOutput(reinterpret_cast<std::byte*>(values.data()));
+    ASSERT_EQ(values, ToVector(expected)) << "run " << run;
+    EXPECT_EQ(statistics.pairs.size(), GetParam().together ? session.device_count() * (session.device_count() - 1) : 0u);
+  }
 }
 
 inline std::string FusedName(const testing::TestParamInfo<FusedCase>& info) { return info.param.name; }

@@ -33,7 +33,7 @@ namespace detail {
 /// What the warps of a block share.
 template <bool kOrders>
 struct TeamBlock {
-  std::uint64_t step;       ///< that the block is in, or the next one, whose order has come
+  unsigned step;            ///< that the block is in, or the next one, whose order has come; atomics alone touch it
   StepOrder order;          ///< of that step
   unsigned long long done;  ///< StepCounts::done of idle warps
 };
@@ -113,7 +113,7 @@ class TeamWorker : public RelaxWorker<P, Messages<P>> {
       bool over = false, polls = false;
       if (Lane() == 0) {
         gift = atomicExch(&this->idle_->gifts[Warp()], 0u);
-        over = static_cast<volatile std::uint64_t&>(block_->step) != this->protocol_step_;
+        over = atomicOr(&block_->step, 0u) != static_cast<unsigned>(this->protocol_step_);
         polls = Warp() == 0 && atomicOr(&this->idle_->mask, 0u) == kAll;
       }
       gift = __shfl_sync(kFull, gift, 0);
@@ -127,13 +127,9 @@ class TeamWorker : public RelaxWorker<P, Messages<P>> {
         if (Warp() != 0) __nanosleep(40);
         continue;
       }
-      if (this->peers_.AnyOf(this->protocol_step_)) {
-        if (Lane() == 0) {
-          team_ref_.team.BecomeActive();
-          atomicAnd(&this->idle_->mask, ~1u);
-        }
+      if (this->TakeMessages(/*follow=*/true, /*was_idle=*/true)) {
+        if (Lane() == 0) atomicAnd(&this->idle_->mask, ~1u);
         __syncwarp();
-        this->TakeMessages(/*follow=*/true);
         return true;
       }
       if (blockIdx.x == 0) Lead();
@@ -204,7 +200,7 @@ class TeamWorker : public RelaxWorker<P, Messages<P>> {
       return;
     }
     __threadfence_block();
-    static_cast<volatile std::uint64_t&>(block_->step) = step + 1;
+    atomicExch(&block_->step, static_cast<unsigned>(step + 1));
   }
 
   const TeamRelaxRef<P>& team_ref_;

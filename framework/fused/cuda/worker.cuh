@@ -503,45 +503,45 @@ class RelaxWorker : protected Values<P> {
     if constexpr (kHasPeers) {
       std::uint32_t hops = 0;
       if constexpr (!kOrders) hops = from.hops + 1;
-      while (__any_sync(kFull, send)) {
-        if (peers_.Send(send, v, hops, protocol_step_, message)) continue;
-        if (peers_.IsAborted()) return;
-        TakeMessages(/*follow=*/false);
+      if (!__any_sync(kFull, send)) return;
+      std::uint32_t owner = 0;
+      const std::uint64_t place = peers_.Reserve(send, v, &owner);
+      for (bool looks = false;; looks = true) {
+        if (send) send = !peers_.Write(owner, place, v, hops, protocol_step_, message, looks);
+        if (!__any_sync(kFull, send) || (looks && peers_.IsAborted())) return;
+        if (looks) TakeMessages(/*follow=*/false, /*was_idle=*/false);
       }
     }
   }
-  /// Claims messages, some from each device, and puts their vertices into the ring, or else into the next list. Returns
-  /// whether there were any. The warp's block must be busy.
-  __device__ bool TakeMessages(bool follow) {
-    bool any = false;
-    for (std::uint32_t i = 1; i < peers_.devices(); ++i) {
-      LocalId v = 0;
-      std::uint32_t hops = 0;
-      Message message{};
-      const unsigned count = peers_.Claim(i, protocol_step_, &v, &hops, &message);
-      if (count == 0) continue;
-      any = true;
-      Word value{};
-      RowRecord row{};
-      bool improves = false;
-      if (Lane() < count) {
-        improves = Update(v, message, &value, /*look=*/true, [] {});
-        if constexpr (!kOrders) {
-          if (improves && follow) row = FetchRow(v);
-        }
-      }
-      Entry item{};
-      item.vertex = v;
-      if constexpr (!kOrders) item.hops = hops;
-      item.value = value;
-      if (follow) {
-        Put(improves, item, row);
-      } else {
-        step_improved_ += improves;
-        PutOut(improves, item, improves && IsBelow(item));
+  /// Claims messages, and puts their vertices into the ring, or else into the next list. Returns whether there were any.
+  /// `was_idle`: the warp's block was idle, and is busy if there were.
+  __device__ bool TakeMessages(bool follow, bool was_idle) {
+    LocalId v = 0;
+    std::uint32_t hops = 0;
+    Message message{};
+    unsigned claimed = 0;
+    const bool mine = peers_.Claim(protocol_step_, was_idle, &claimed, &v, &hops, &message);
+    if (claimed == 0) return false;
+    Word value{};
+    RowRecord row{};
+    bool improves = false;
+    if (mine) {
+      improves = Update(v, message, &value, /*look=*/true, [] {});
+      if constexpr (!kOrders) {
+        if (improves && follow) row = FetchRow(v);
       }
     }
-    return any;
+    Entry item{};
+    item.vertex = v;
+    if constexpr (!kOrders) item.hops = hops;
+    item.value = value;
+    if (follow) {
+      Put(improves, item, row);
+    } else {
+      step_improved_ += improves;
+      PutOut(improves, item, improves && IsBelow(item));
+    }
+    return true;
   }
 
   /// Puts the lanes' improved items into the ring, or where they go otherwise.

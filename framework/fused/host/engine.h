@@ -142,7 +142,7 @@ class Engine final : public FusedEngine {
   }
 
   /// This device's share of a run of all devices of a team.
-  void RunTogether(FusedRun& run, const RelaxTerms& relaxes, const WaitContext& context) {
+  void RunTogether(FusedRun& run, const RelaxTerms& relaxes, const WaitContext& context) try {
     const StateRef<P>& s = state_.ref();
     RelaxShared<P> shared(device_.team()->size());
     TeamShared together;
@@ -150,6 +150,12 @@ class Engine final : public FusedEngine {
       return g.size() > 1 ? RelaxTogether<P, true>(g, s, shared, together, relaxes, run, context)
                           : RelaxTogether<P, false>(g, s, shared, together, relaxes, run, context);
     });
+  } catch (const AbortedError&) {
+    while (context.abort != nullptr) {  // until the device that failed has recorded its error, which is to come first
+      context.abort->ThrowIfAborted("the other devices");
+      std::this_thread::yield();
+    }
+    throw;
   }
 
   /// The members return equal results; the first one's becomes `run`.

@@ -31,21 +31,10 @@ class Messages {
     return true;
   }
 
-  /// Whether a message of this step is in a ring.
-  bool AnyOf(std::uint64_t step) const {
-    symmetric::RingEntry entry;
-    for (std::uint32_t i = 1; i < team_.heap.size; ++i) {
-      const std::uint32_t from = (team_.heap.me + i) % team_.heap.size;
-      const std::uint64_t next = symmetric::ClaimedOfRing(team_.heap, team_.rings, from);
-      if (symmetric::ReadFromRing(team_.heap, team_.rings, from, next, &entry) && TeamRef::IsOf(entry, step)) return true;
-    }
-    return false;
-  }
-
   /// Claims messages of this step, some from each device, and calls take(vertex, hops, message) for each. Returns whether
-  /// there were any. The thread must be busy.
+  /// there were any. `was_idle`: the thread was idle, and is busy if there were.
   template <class Take>
-  bool Claim(std::uint64_t step, Take&& take) const {
+  bool Claim(std::uint64_t step, bool was_idle, Take&& take) const {
     bool any = false;
     std::array<symmetric::RingEntry, kTogether> entries;
     for (std::uint32_t i = 1; i < team_.heap.size; ++i) {
@@ -57,7 +46,7 @@ class Messages {
         ++count;
       }
       if (count == 0 || !symmetric::ClaimFromRing(team_.heap, team_.rings, from, next, count)) continue;
-      team_.CountReceived(count);
+      team_.CountReceived(count, was_idle && !any);
       any = true;
       const LocalId* const shared = s_.border.vertices + s_.border.begin[from];
       for (std::uint32_t k = 0; k < count; ++k) {

@@ -141,10 +141,10 @@ class RelaxWorker {
     UpdateTargets();
   }
 
-  /// Claims messages of other devices, and takes them and what comes of them. Returns whether there were any. The member
-  /// must be busy.
-  bool WorkOnMessages() {
-    const bool any = peers_.Claim(step_, [this](LocalId v, std::uint32_t hops, const Message& message) {
+  /// Claims messages of other devices, and takes them and what comes of them. Returns whether there were any.
+  /// `was_idle`: as Messages::Claim.
+  bool WorkOnMessages(bool was_idle) {
+    const bool any = peers_.Claim(step_, was_idle, [this](LocalId v, std::uint32_t hops, const Message& message) {
       Update({v, hops, message});
     });
     if (any) Work({});
@@ -316,9 +316,10 @@ class RelaxWorker {
     while (!peers_.Send(edge.target, edge.hops, step_, edge.message)) {
       if (peers_.team().IsAborted()) throw AbortedError("a fused run has ended on another device");
       spills_ = true;
-      const bool any = peers_.Claim(step_, [this](LocalId v, std::uint32_t hops, const Message& message) {
-        Update({v, hops, message});
-      });
+      const bool any =
+          peers_.Claim(step_, /*was_idle=*/false, [this](LocalId v, std::uint32_t hops, const Message& message) {
+            Update({v, hops, message});
+          });
       if (!any) std::this_thread::yield();
     }
     spills_ = spilled;

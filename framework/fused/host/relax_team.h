@@ -101,9 +101,8 @@ FusedRun RelaxTogether(Group& group, const StateRef<P>& state, RelaxShared<P>& s
   const auto await_order = [&](std::size_t list) {
     const Clock::time_point begin = Clock::now();
     for (std::uint32_t tries = 1;; ++tries) {
-      if (messages.AnyOf(step)) {
-        team.BecomeActive();
-        while (worker.WorkOnMessages()) {
+      if (worker.WorkOnMessages(/*was_idle=*/true)) {
+        while (worker.WorkOnMessages(/*was_idle=*/false)) {
         }
         rest(list);
         tries = 0;
@@ -154,7 +153,7 @@ FusedRun RelaxTogether(Group& group, const StateRef<P>& state, RelaxShared<P>& s
         which, rank, members,
         [&](std::span<const ItemOf<P>> slice, std::size_t) {
           worker.Work(slice);
-          worker.WorkOnMessages();
+          worker.WorkOnMessages(/*was_idle=*/false);
         },
         grain);
     which ^= 1;
