@@ -94,7 +94,7 @@ struct RunOptions {
   /// items cost time alone.
   std::uint32_t list_items = 0;
   /// Width of the buckets of programs with a Priority, in Priority's unit, positive; kInfinity<double>: no order.
-  /// kAutoDelta: from the graph, adapted during the run. bsp only.
+  /// kAutoDelta: from the graph, adapted during the run.
   double delta = kAutoDelta;
   /// Buffers of each ordered pair of devices, kMinTransportSlots to kMaxSlots: as many messages may wait for a slow receiver
   /// before the sender keeps them. async only; other runs have kMinTransportSlots.

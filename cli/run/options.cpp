@@ -165,7 +165,7 @@ void AddRun(CLI::App& app, Context& context) {
       ->add_option("--delta", options->delta,
                    "Programs with a priority, such as sssp, go through vertices in buckets so wide, nearest first: `auto` "
                    "(default), as weights and degrees suggest, and adapted as the run goes; `off`, whatever changed goes in "
-                   "the next round; or a width, say 25, in what the program counts. Execution async has no buckets")
+                   "the next round; or a width, say 25, in what the program counts")
       ->type_name("auto|off|X")
       ->check(Unnamed(CLI::Validator(
           [](const std::string& text) {
