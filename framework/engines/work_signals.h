@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "chatty/comm/transport.h"
 #include "chatty/core/sync.h"
+#include "chatty/core/types.h"
 #include "chatty/framework/buckets.h"
 
 namespace chatty {

@@ -119,6 +119,57 @@ TEST(WorkSignals, WidthsAdaptToSweepsAndToEdgesRelaxedAgain) {
   EXPECT_LT(risen(again), 4);
 }
 
+// Devices with pending vertices alone: the limit passes them all, in order, and then the run is over. Whoever is last finds
+// it, whether the limit rises early or not.
+TEST(WorkSignals, TheLimitPassesAllPendingVertices) {
+  constexpr PartId kDevices = 4;
+  constexpr int kVertices = 300;
+  for (const double early_edges : {0.0, 3.0}) {
+    WorkSignals signals(kDevices, Wide(2, early_edges));
+    std::atomic<int> released{0};
+    std::atomic<bool> over{false}, disordered{false};
+    const auto device = [&](PartId me) {
+      int next = 0;  // vertex i of a device has priority i * kDevices + me
+      std::uint64_t bucket = 0;
+      double limit = signals.limit().value;
+      const auto priority = [&] { return static_cast<double>(next * static_cast<int>(kDevices) + static_cast<int>(me)); };
+      while (!over.load()) {
+        const std::uint32_t seen = signals.Rings(me);
+        const WorkSignals::Limit now = signals.limit();
+        if (now.bucket != bucket) {
+          if (now.value < limit) disordered = true;
+          bucket = now.bucket;
+          limit = now.value;
+        }
+        int active = 0;
+        for (; next < kVertices && priority() < limit; ++next) ++active;
+        released += active;
+        WorkReport report = Ahead(0, kVertices - next, priority());
+        report.added_edges = static_cast<std::uint64_t>(active);
+        report.sweeps = 1;
+        signals.Report(me, bucket, report);
+        if (signals.RaiseEarly(bucket) || signals.limit().bucket != bucket) continue;
+        signals.BeIdle(me, bucket);
+        const Quiet quiet = signals.Look(bucket);
+        if (quiet == Quiet::kDone) {
+          over = true;
+          signals.RingAll();
+          return;
+        }
+        if (quiet == Quiet::kNext) signals.Raise(bucket);
+        signals.Wait(me, seen, {});
+        signals.BeBusy(me);
+      }
+    };
+    std::vector<std::thread> others;
+    for (PartId d = 1; d < kDevices; ++d) others.emplace_back(device, d);
+    device(0);
+    for (std::thread& other : others) other.join();
+    EXPECT_EQ(released.load(), kVertices * static_cast<int>(kDevices)) << early_edges;
+    EXPECT_FALSE(disordered.load()) << "a limit fell";
+  }
+}
+
 // Two devices hand on one piece of work and fall idle, without any luck of timing: neither sees an end while it travels.
 TEST(WorkSignals, NobodySeesTheEndWhileWorkTravels) {
   for (int run = 0; run < 200; ++run) {
