@@ -31,7 +31,7 @@ enum class Direction : std::uint8_t {
 enum class Execution : std::uint8_t {
   kAuto,   ///< the library chooses: kBsp
   kBsp,    ///< in rounds, all devices together
-  kAsync,  ///< each device at its own pace; for kMonotone programs, and on one device for kAccumulative ones, in rounds
+  kAsync,  ///< each device at its own pace; for kMonotone and kAccumulative programs, the latter on one device in rounds
 };
 /// "auto", "bsp" or "async", as `--execution` takes it.
 std::string_view ExecutionName(Execution execution);

@@ -102,7 +102,7 @@ void AddRun(CLI::App& app, Context& context) {
       ->add_option(
           "--execution", options->execution,
           "Who drives the run: `bsp`, in rounds; `async`, each device at its own pace, for programs that `chatty programs` "
-          "calls monotone; `auto` (default): bsp")
+          "calls monotone or accumulative; `auto` (default): bsp")
       ->type_name("NAME")
       ->group(how);
   command
