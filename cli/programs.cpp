@@ -124,7 +124,7 @@ void AddPrograms(CLI::App& app, Context& context) {
       "  chatty programs --json\n"
       "\n"
       "VALUES: what `run --value` can compute; the first is the default. REDUCTION: how messages to a vertex combine.\n"
-      "SAFETY: monotone programs may run with --execution async; accumulative and synchronous ones run in rounds; "
+      "SAFETY: monotone and accumulative programs may run with --execution async; synchronous ones run in rounds; "
       "operators\n"
       "are no vertex programs. Parameters are shown with their defaults and set by `run --set NAME=VALUE`; below them stand "
       "the\n"

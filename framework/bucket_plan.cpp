@@ -10,6 +10,8 @@ constexpr std::size_t kSample = 4096;
 /// Work that takes as long as the fixed cost of a round: vertices visited on a GPU, where vertices of small degree cost as
 /// much as others; edges relaxed on several host devices, and on a single one.
 constexpr double kGpuVertices = 10000, kHostRound = 4000, kHostTeamRound = 400;
+/// The same of a sweep of host devices that do not wait for each other.
+constexpr double kHostSweep = 500;
 /// Edges of mean weight along a path through the first bucket of a fused run.
 constexpr double kFusedHops = 8;
 /// How far its width may grow.
@@ -45,10 +47,8 @@ BucketPlan PlanBuckets(const Graph& graph, const ProgramTraits& traits, const Ru
                        std::size_t devices) {
   BucketPlan plan;
   if (!traits.orders) return plan;
-  const bool rounds = options.execution != Execution::kAsync || devices == 1;
   if (options.delta != kAutoDelta) {
-    plan.fused_width = options.delta;
-    if (rounds) plan.width = options.delta;
+    plan.width = plan.fused_width = options.delta;
     return plan;
   }
   if (options.direction == Direction::kPull)
@@ -71,13 +71,15 @@ BucketPlan PlanBuckets(const Graph& graph, const ProgramTraits& traits, const Ru
   plan.fused_width = kFusedHops * weight.mean;
   plan.fused_max_width = plan.fused_width * kFusedGrowth;
   plan.fused_adapts = true;
-  if (!rounds) return plan;
   const double degree = edges / vertices;
   // A GPU's round waits for launches and counters, and longer for other devices. A host's round, within one job of its team,
-  // waits for a barrier.
-  const auto several = static_cast<double>(devices > 1 ? 2 * devices : 1);
+  // waits for a barrier. A sweep of `async` waits for no other device.
+  const bool sweeps = options.execution == Execution::kAsync && devices > 1;
+  const auto several = static_cast<double>(devices > 1 && !sweeps ? 2 * devices : 1);
   if (kind == DeviceKind::kCuda) {
     plan.round_edges = kGpuVertices * degree * several;
+  } else if (sweeps) {
+    plan.round_edges = kHostSweep;
   } else {
     plan.round_edges = devices > 1 ? kHostRound * several / 2 : kHostTeamRound;
   }

@@ -128,9 +128,9 @@ PairBytesTable BufferCapacities(const std::vector<std::vector<std::size_t>>& hal
   return capacities;
 }
 
-ProgramMemory MemoryOf(std::shared_ptr<const ErasedProgram> program, const RunOptions& options) {
+ProgramMemory MemoryOf(std::shared_ptr<const ErasedProgram> program, const RunOptions& options, std::size_t devices) {
   const ProgramTraits& traits = program->traits();
-  const ProgramPlan plan = PlanProgram(&traits, options);
+  const ProgramPlan plan = PlanProgram(&traits, options, devices);
   ProgramMemory memory;
   memory.edges = traits.edges;
   memory.weights = traits.weights;

@@ -51,8 +51,9 @@ struct ProgramMemory {
   SubgraphOptions needs() const { return {edges, forward, reverse, weights, own_begins, true, 0}; }
 };
 
-/// The memory facts of `program`. Throws UsageError for a direction or an execution that it does not support.
-ProgramMemory MemoryOf(std::shared_ptr<const ErasedProgram> program, const RunOptions& options);
+/// The memory facts of `program` on so many devices. Throws UsageError for a direction or an execution that it does not
+/// support.
+ProgramMemory MemoryOf(std::shared_ptr<const ErasedProgram> program, const RunOptions& options, std::size_t devices = 1);
 
 /// Memory of one device, in bytes of its memory resource.
 struct DeviceMemory {

@@ -31,7 +31,7 @@ enum class Direction : std::uint8_t {
 enum class Execution : std::uint8_t {
   kAuto,   ///< the library chooses: kBsp
   kBsp,    ///< in rounds, all devices together
-  kAsync,  ///< each device at its own pace; for kMonotone programs, and on one device for kAccumulative ones, in rounds
+  kAsync,  ///< each device at its own pace; for kMonotone and kAccumulative programs, the latter on one device in rounds
 };
 /// "auto", "bsp" or "async", as `--execution` takes it.
 std::string_view ExecutionName(Execution execution);
@@ -95,7 +95,7 @@ struct RunOptions {
   /// items cost time alone.
   std::uint32_t list_items = 0;
   /// Width of the buckets of programs with a Priority, in Priority's unit, positive; kInfinity<double>: no order.
-  /// kAutoDelta: from the graph, adapted during the run. bsp only.
+  /// kAutoDelta: from the graph, adapted during the run.
   double delta = kAutoDelta;
   /// Buffers of each ordered pair of devices, kMinTransportSlots to kMaxSlots: as many messages may wait for a slow receiver
   /// before the sender keeps them. async only; other runs have kMinTransportSlots.

@@ -20,10 +20,10 @@ template <class P>
 concept VertexProgram = detail::FindFault<P>()
 == detail::Fault::kNone;
 
-/// A vertex program whose updates may run in any order: what an asynchronous engine may take. The engine `async` takes those
-/// that are kMonotone, and PlanProgram refuses others in words. `kMonotone`: late and repeated messages do no harm, so
-/// the reduction must be one that may see a message twice. `kAccumulative`: each residual is taken exactly once. A program
-/// active in every round, or that decides after each, is neither: its rounds are its meaning.
+/// A vertex program whose updates may run in any order: what the engine `async` takes; PlanProgram refuses others in words.
+/// `kMonotone`: late and repeated messages do no harm, so the reduction must be one that may see a message twice.
+/// `kAccumulative`: each residual is taken exactly once. A program active in every round, or that decides after each, is
+/// neither: its rounds are its meaning.
 template <class P>
 concept AsynchronousProgram =
     VertexProgram<P> && P::kSafety != Safety::kSynchronous && !Traits<P>::kEveryRound && !Traits<P>::kHasEndRound &&
@@ -37,7 +37,7 @@ constexpr bool CheckAsynchronous() {
     static_assert(P::kSafety != Safety::kSynchronous,
                   "kSafety = kSynchronous: the program is right in rounds only, and an asynchronous engine has none. Run it "
                   "by bsp, or declare kMonotone if values move one way and late or repeated messages do no harm, or "
-                  "kAccumulative, which async runs on one device, if Consume takes each residual exactly once");
+                  "kAccumulative if Consume takes each residual exactly once");
     static_assert(P::kSafety == Safety::kSynchronous || !Traits<P>::kEveryRound,
                   "kActivity = kEveryRound: all vertices take part in each round, and an asynchronous engine has no rounds. "
                   "Run it by bsp, or say kOnMessage and let only what changed send");
@@ -46,7 +46,7 @@ constexpr bool CheckAsynchronous() {
                   "program fall quiet by itself");
     static_assert(P::kSafety != Safety::kMonotone || P::kReduction != Reduction::kSum,
                   "kSafety = kMonotone promises that repeated messages do no harm, and kSum adds them twice. Run it by bsp, "
-                  "or keep a residual that Consume takes and say kAccumulative, which async runs on one device");
+                  "or keep a residual that Consume takes and say kAccumulative");
   }
   return AsynchronousProgram<P>;
 }

@@ -170,17 +170,17 @@ class Entry final : public RegisteredProgram {
   void CheckOptions(std::string_view value, const RunOptions& options, std::size_t devices) const override {
     OfAnyVariant([&]<class V>(std::type_identity<V>) {
       VisitValue<V>(value, [&]<class W, class D>(const std::string&) {
-        for (const ProgramOfRun& program : TypedJob<W, D, Backends>::Programs(W{}, options)) {
+        for (const ProgramOfRun& program : TypedJob<W, D, Backends>::Programs(W{}, options, devices)) {
           CheckProgramOptions(program, devices);
         }
       });
     });
   }
-  std::vector<std::vector<ProgramMemory>> Memory(const Graph* graph, std::string_view value,
-                                                 const RunOptions& options) const override {
+  std::vector<std::vector<ProgramMemory>> Memory(const Graph* graph, std::string_view value, const RunOptions& options,
+                                                 std::size_t devices) const override {
     std::vector<std::vector<ProgramMemory>> alternatives;
     const auto add = [&]<class V, class D>(const std::string&) {
-      alternatives.push_back(TypedJob<V, D, Backends>::Memory(V{}, options));
+      alternatives.push_back(TypedJob<V, D, Backends>::Memory(V{}, options, devices));
     };
     if (graph != nullptr) {
       Visit(*graph, value, add);

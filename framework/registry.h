@@ -112,8 +112,8 @@ class RegisteredProgram {
   virtual void Check(const ParameterValues& parameters) const = 0;
   /// Checks a value and the options of a run on so many devices, as far as possible without a graph. Throws UsageError for
   /// an unknown value, or a direction or an execution that the program does not support there.
-  virtual void CheckOptions(std::string_view value, const RunOptions& options, std::size_t /*devices*/) const {
-    static_cast<void>(Memory(nullptr, value, options));
+  virtual void CheckOptions(std::string_view value, const RunOptions& options, std::size_t devices) const {
+    static_cast<void>(Memory(nullptr, value, options, devices));
   }
   /// Checks parameters and graph, and allocates memory. An empty `value` is the default. Throws UsageError, CapabilityError,
   /// OutOfMemoryError.
@@ -123,10 +123,10 @@ class RegisteredProgram {
   virtual RunPlan Plan(Session& session, const ParameterValues& parameters, std::string_view value,
                        const RunOptions& options) const = 0;
   /// The memory facts of the programs in a run that computes `value`. With a graph, those of the programs that Prepare would
-  /// choose; without, one list for each possible choice. Throws UsageError for an unknown value or a direction that the
-  /// program does not support.
+  /// choose; without, one list for each possible choice. Of a run on so many devices. Throws UsageError for an unknown value
+  /// or a direction that the program does not support.
   virtual std::vector<std::vector<ProgramMemory>> Memory(const Graph* graph, std::string_view value,
-                                                         const RunOptions& options) const = 0;
+                                                         const RunOptions& options, std::size_t devices = 1) const = 0;
   /// Checks a result with the program's verifier. `statistics` are those of the run, or null for a result of unknown origin;
   /// `data` is the run's vertex data. Throws UsageError for values of another type or number, invalid data, or a program
   /// without verifier.

@@ -18,8 +18,8 @@
 namespace chatty {
 namespace {
 
-/// Throws UsageError with the reason if an asynchronous engine cannot run the program on so many devices.
-void CheckAsynchronous(const ProgramTraits& traits, std::size_t devices) {
+/// Throws UsageError with the reason if an asynchronous engine cannot run the program.
+void CheckAsynchronous(const ProgramTraits& traits) {
   if (!traits.asynchronous) {
     Throw<UsageError>(
         "execution async: this program {}, so it cannot run asynchronously; use auto or bsp. If its values move one way and "
@@ -33,11 +33,6 @@ void CheckAsynchronous(const ProgramTraits& traits, std::size_t devices) {
     throw UsageError(
         "execution async: messages are pushed, and this program's are wider than the 8 bytes that hardware combines "
         "atomically; use auto or bsp");
-  }
-  if (traits.safety == Safety::kAccumulative && devices > 1) {
-    throw UsageError(
-        "execution async: between devices the asynchronous engine of this version takes kMonotone programs; this one is "
-        "kAccumulative, use auto or bsp, or one device");
   }
 }
 
@@ -90,7 +85,7 @@ double LevelsOfRunTogether(Session& session, const RunOptions& options, const Pr
   async.execution = Execution::kAsync;
   if (!RowsOf(async).together) return 0;
   const DeviceKind kind = session.device(0).kind();
-  for (const ProgramOfRun& program : programs(options)) {
+  for (const ProgramOfRun& program : programs(options, session.device_count())) {
     const ProgramTraits* const traits = program.program != nullptr ? &program.program->traits() : nullptr;
     if (traits == nullptr || !traits->asynchronous || traits->safety != Safety::kMonotone || traits->carries) return 0;
     RunOptions its = program.options;
@@ -243,10 +238,10 @@ ProgramPlan PlanProgram(const ProgramTraits* traits, const RunOptions& options, 
     plan.fused_why = "the program is written on operators";
     return plan;
   }
-  if (async) CheckAsynchronous(*traits, devices);
-  const bool accumulates = traits->safety == Safety::kAccumulative;
-  plan.engine = async && !accumulates ? EngineKind::kAsync : EngineKind::kBsp;
-  plan.why = async && accumulates                    ? "on one device an accumulative program runs in rounds"
+  if (async) CheckAsynchronous(*traits);
+  const bool in_rounds = traits->safety == Safety::kAccumulative && devices == 1;
+  plan.engine = async && !in_rounds ? EngineKind::kAsync : EngineKind::kBsp;
+  plan.why = async && in_rounds                      ? "on one device an accumulative program runs in rounds"
              : options.execution == Execution::kAuto ? "the default"
                                                      : "asked for";
   const bool runs_async = plan.engine == EngineKind::kAsync;
@@ -264,13 +259,14 @@ void CheckProgramOptions(const ProgramOfRun& program, std::size_t devices) {
 RunPlan PlanRun(Session& session, const RunOptions& asked, const ProgramsOfRun& programs) try {
   const Span span(ProcessTrack(asked.trace), nullptr, spans::kPlan);
   CheckRunOptions(asked, SelectionOf(session.devices()));
+  const std::size_t devices = session.device_count();
   RunOptions options = asked;
   const double levels = LevelsOfRunTogether(session, asked, programs);
   if (levels > 0) options.execution = Execution::kAsync;
-  for (const ProgramOfRun& program : programs(options)) CheckProgramOptions(program, session.device_count());
+  for (const ProgramOfRun& program : programs(options, devices)) CheckProgramOptions(program, devices);
   FittedMemory fitted = session.FitMemory(options, [&](const RunOptions& run) {
     std::vector<ProgramMemory> needs;
-    for (ProgramOfRun& program : programs(run)) needs.push_back(std::move(program.memory));
+    for (ProgramOfRun& program : programs(run, devices)) needs.push_back(std::move(program.memory));
     return needs;
   });
   RunPlan plan;
@@ -282,13 +278,13 @@ RunPlan PlanRun(Session& session, const RunOptions& asked, const ProgramsOfRun& 
   plan.execution = fitted.options.execution;
   plan.records = fitted.options.records;
   plan.memory = std::move(fitted.devices);
-  for (const ProgramOfRun& program : programs(fitted.options)) {
+  for (const ProgramOfRun& program : programs(fitted.options, devices)) {
     const ProgramTraits* const traits = TraitsOf(program);
-    ProgramPlan one = PlanProgram(traits, program.options, session.device_count());
+    ProgramPlan one = PlanProgram(traits, program.options, devices);
     one.name = program.name;
     one.frontier = FrontierOf(plan.kind);
     if (traits != nullptr) {
-      one.buckets = PlanBuckets(session.graph(), *traits, program.options, plan.kind, session.device_count());
+      one.buckets = PlanBuckets(session.graph(), *traits, program.options, plan.kind, devices);
       PlanFused(session, *traits, program.options, one);
       if (levels > 0)
         one.why = fmt::format("the graph has about {:.0f} levels, each of which would cost an exchange", levels);
@@ -297,7 +293,7 @@ RunPlan PlanRun(Session& session, const RunOptions& asked, const ProgramsOfRun& 
         one.fused_why = "it does not fit into memory";
       }
     }
-    if (session.device_count() > 1) one.comm = PlanPaths(session, program);
+    if (devices > 1) one.comm = PlanPaths(session, program);
     plan.programs.push_back(std::move(one));
   }
   return plan;
@@ -306,8 +302,8 @@ RunPlan PlanRun(Session& session, const RunOptions& asked, const ProgramsOfRun& 
 }
 
 RunPlan PlanRun(Session& session, std::shared_ptr<const ErasedProgram> program, const RunOptions& options) {
-  return PlanRun(session, options, [&](const RunOptions& run) {
-    return std::vector<ProgramOfRun>{{"", program, MemoryOf(program, run), run}};
+  return PlanRun(session, options, [&](const RunOptions& run, std::size_t devices) {
+    return std::vector<ProgramOfRun>{{"", program, MemoryOf(program, run, devices), run}};
   });
 }
 

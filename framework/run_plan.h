@@ -87,8 +87,8 @@ struct ProgramOfRun {
   ProgramMemory memory;                          ///< MemoryOf or OperatorMemory
   RunOptions options;                            ///< the run's, or what of them this program takes
 };
-/// The programs of a run with these options, in the order of their turns.
-using ProgramsOfRun = std::function<std::vector<ProgramOfRun>(const RunOptions&)>;
+/// The programs of a run with these options on so many devices, in the order of their turns.
+using ProgramsOfRun = std::function<std::vector<ProgramOfRun>(const RunOptions&, std::size_t devices)>;
 
 /// Throws for options that are invalid for any graph: UsageError for an invalid transport, number of slots or delta, or a
 /// transport that these devices cannot use; CapabilityError if OpenMP does not grant a thread per device.

@@ -102,7 +102,7 @@ void AddRun(CLI::App& app, Context& context) {
       ->add_option(
           "--execution", options->execution,
           "Who drives the run: `bsp`, in rounds; `async`, each device at its own pace, for programs that `chatty programs` "
-          "calls monotone; `auto` (default): bsp")
+          "calls monotone or accumulative; `auto` (default): bsp")
       ->type_name("NAME")
       ->group(how);
   command
@@ -165,7 +165,7 @@ void AddRun(CLI::App& app, Context& context) {
       ->add_option("--delta", options->delta,
                    "Programs with a priority, such as sssp, go through vertices in buckets so wide, nearest first: `auto` "
                    "(default), as weights and degrees suggest, and adapted as the run goes; `off`, whatever changed goes in "
-                   "the next round; or a width, say 25, in what the program counts. Execution async has no buckets")
+                   "the next round; or a width, say 25, in what the program counts")
       ->type_name("auto|off|X")
       ->check(Unnamed(CLI::Validator(
           [](const std::string& text) {

@@ -98,7 +98,7 @@ void RefuseTooLarge(const RunCommandOptions& options, const RegisteredProgram& p
   RunOptions least = run;
   if (least.records == Records::kAuto) least.records = Records::kNever;        // left out where memory is short, as are
   if (least.execution == Execution::kAuto) least.execution = Execution::kBsp;  // fused runs
-  const auto alternatives = program.Memory(nullptr, options.parameters.value, least);
+  const auto alternatives = program.Memory(nullptr, options.parameters.value, least, devices.size());
   for (std::size_t i = 0; i < alternatives.size(); ++i) {  // one that fits will do: which it is depends on the graph
     try {
       const std::uint64_t host = mapped ? std::numeric_limits<std::uint64_t>::max() : options.load.host_memory_limit;

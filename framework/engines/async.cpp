@@ -1,3 +1,15 @@
+// The algorithm, on each device's thread (asynchronous Pregel; Groute, PPoPP 2017):
+//
+//   Init: the first values and the first frontier; Advance from it
+//   until nobody works, nothing is on the way and no vertex is pending:
+//     send the halo's messages to the peers that have a free slot
+//     receive what has come, into inboxes
+//     Apply messages; Advance from the changed vertices
+//     without work: sleep until another device rings
+//
+// With buckets, a changed vertex beyond the limit waits as pending. A device that takes a new limit releases its pending
+// vertices below it. WorkSignals finds when the limit may rise, and when the run is over.
+
 #include "chatty/framework/engines/async.h"
 
 #include <algorithm>
@@ -13,6 +25,7 @@
 #include "chatty/comm/channel.h"
 #include "chatty/framework/engines/drive.h"
 #include "chatty/framework/engines/message_log.h"
+#include "chatty/framework/engines/work_signals.h"
 #include "chatty/framework/spans.h"
 
 namespace chatty {
@@ -42,64 +55,30 @@ enum class Unsent : std::uint8_t {
   kOlder,   ///< perhaps of earlier pushes, too: the queue does not have them all
 };
 
-/// State for a device's sleep and for termination.
-struct alignas(64) WorkSignal {
-  std::atomic<std::uint32_t> epoch{0};     // increments when there may be work
-  std::atomic<std::uint64_t> sent{0};      // posts, counted before visible
-  std::atomic<std::uint64_t> received{0};  // posts; incremented after processing
-  std::atomic<bool> idle{false};
-  std::atomic<bool> held{false};  // sleeps while messages wait for a credit
-};
-
 struct AsyncShared {
   explicit AsyncShared(const EngineRun& run)
-      : control(run.control),
-        team(run.team),
-        signals(run.participants.size()),
-        spin(SpinOf(static_cast<int>(run.participants.size()))) {
+      : control(run.control), team(run.team), signals(run.participants.size(), run.plan.buckets) {
     const std::uint32_t slots = SlotsOf(run.paths);
     for (std::size_t i = 0; i < signals.size() * signals.size(); ++i) channels.emplace_back(slots);
   }
 
   AsyncChannel& ChannelOf(PartId from, PartId to) { return channels[from * signals.size() + to]; }
-  void Ring(PartId device) noexcept {
-    signals[device].epoch.fetch_add(1);
-    WakeAll(signals[device].epoch);
-  }
-  void RingAll() noexcept {
-    for (PartId d = 0; d < signals.size(); ++d) Ring(d);
-  }
   /// The first reason counts.
   void End(Ended why) noexcept {
     Ended expected = Ended::kFailed;
     ended.compare_exchange_strong(expected, why);
-    RingAll();
+    signals.RingAll();
   }
   void Fail(std::exception_ptr error) noexcept {
     control.Fail(std::move(error));
     if (team != nullptr) team->Abort();
-    RingAll();
-  }
-  /// Whether all devices are idle and nothing is in flight. One look could see a device before it receives what another
-  /// sends later. Two equal looks cannot.
-  bool IsTerminated() const {
-    std::uint64_t sent[2], received[2];
-    for (int look = 0; look < 2; ++look) {
-      sent[look] = received[look] = 0;
-      for (const WorkSignal& signal : signals) {
-        if (!signal.idle.load()) return false;
-        received[look] += signal.received.load();
-      }
-      for (const WorkSignal& signal : signals) sent[look] += signal.sent.load();
-    }
-    return sent[0] == received[0] && sent[1] == sent[0] && received[1] == received[0];
+    signals.RingAll();
   }
 
   ThreadControlPlanes& control;
   fused::Team* const team;
   std::deque<AsyncChannel> channels;  // neither copied nor moved
-  std::vector<WorkSignal> signals;
-  std::chrono::nanoseconds spin;
+  WorkSignals signals;
   std::atomic<Ended> ended{Ended::kFailed};  // still running
 };
 
@@ -122,7 +101,7 @@ class AsyncRun {
         parts_(run.parts),
         owned_(run.me.graph->ref().owned),
         shared_(shared),
-        signal_(shared.signals[run.rank]),
+        signals_(shared.signals),
         log_(run) {}
 
   void Run() {
@@ -133,9 +112,11 @@ class AsyncRun {
       Span span = Timed(spans::kInit, {owned_});
       steps_.SetAsynchronous(true);
       steps_.ClearControl();
+      steps_.SetLimit(signals_.limit().value);  // of the first bucket: nobody raises it before all have taken it
       steps_.Init(run_.me.prior, round_);
       span.Next(spans::kReadCounters);
       Count(steps_.Read(wait_, /*clear=*/true));
+      work_ = {};  // the first frontier is of no bucket
       initialised_ = true;
     }
     if (run_.team != nullptr) RunFused();
@@ -146,8 +127,9 @@ class AsyncRun {
         Send();
         Receive();
       }
-      if (bound_ > 0) {
+      if (bound_ > 0 || signals_.limit().bucket != bucket_) {
         Update();
+        if (signals_.ordered()) Release();
         if (active_ > 0) {
           if (options_.max_rounds != 0 && round_.index >= options_.max_rounds) {
             shared_.End(Ended::kMaxRounds);
@@ -179,10 +161,15 @@ class AsyncRun {
   /// Entries in the numbering of a buffer from one device to another.
   std::size_t Entries(PartId from, PartId to) const { return run_.peers.Entries(Traffic::kMessages, from, to); }
 
-  void Count(const Control& control) {
-    active_ = control.active_vertices;
-    edges_ = control.active_edges;
+  /// Adds the counters since the last call. `released`: active vertices join those of the last update.
+  void Count(const Control& control, bool released = false) {
+    active_ = control.active_vertices + (released ? active_ : 0);
+    edges_ = control.active_edges + (released ? edges_ : 0);
     edges_touched_ += control.edges_touched;
+    work_.pending += control.pending_vertices;
+    work_.first_pending = released ? control.first_pending : std::max(work_.first_pending, control.first_pending);
+    work_.added_edges += control.active_edges;
+    work_.first_edges += control.first_edges;
     log_.CountRaw(control);
   }
 
@@ -221,12 +208,22 @@ class AsyncRun {
     if (options_.stop.stop_requested()) shared_.End(Ended::kStopped);
   }
 
+  /// Tells the other devices of a run with an order what is ahead.
+  void Report(std::uint64_t edges) {
+    if (!signals_.ordered()) return;
+    work_.edges = edges;
+    signals_.Report(rank_, bucket_, work_);
+    work_.added_edges = work_.first_edges = 0;
+    work_.sweeps = 0;
+  }
+
   /// Pushes along all edges of the frontier, into the inboxes of owned vertices and halo copies.
   void Push(Form form, std::size_t count) {
     const Span span = Timed(spans::kAdvance, {active_, edges_});
     vertices_updated_ += active_;
     steps_.Advance(round_, form, count, edges_, /*queue_out=*/true);
     round_.index += 1;
+    work_.sweeps += 1;
     bound_ += std::min<std::uint64_t>(owned_, edges_);
     if (edges_ == 0) return;
     for (PartId q = 0; q < parts_; ++q) {
@@ -251,6 +248,25 @@ class AsyncRun {
       track_->AddCounter(spans::kActiveVertices, Clock::now(), active_);
       CountOnTheWay();
     }
+  }
+
+  /// After an update: raises the limit if little is active on all devices, and takes the limit if it has risen. Pending
+  /// vertices below it join the frontier.
+  void Release() {
+    Report(edges_);
+    signals_.RaiseEarly(bucket_);
+    const WorkSignals::Limit limit = signals_.limit();
+    if (limit.bucket == bucket_) return;
+    bucket_ = limit.bucket;
+    {
+      const Span span = Timed(spans::kRelease, {static_cast<std::uint64_t>(work_.pending)});
+      steps_.SetLimit(limit.value);
+      steps_.Release(Form::kQueue, frontier_);
+      const Control& control = steps_.Read(wait_, /*clear=*/true);
+      Count(control, /*released=*/true);
+      frontier_ += control.next_count;
+    }
+    Report(edges_);
   }
 
   /// Whether there are messages for a peer whose channel has a free slot.
@@ -307,9 +323,9 @@ class AsyncRun {
       span.Next(spans::kPost, {q, bytes, count});
       AsyncChannel& channel = shared_.ChannelOf(rank_, q);
       (*run_.paths)[path[q]].Post(rank_, q, bytes, *channel.Acquire());
-      signal_.sent.fetch_add(1);
+      signals_.CountSent(rank_);
       channel.Commit({count, form, path[q]});
-      shared_.Ring(q);
+      signals_.Ring(q);
       log_.CountSent(q, count, /*before=*/0, bytes);
       if (log_.explains()) [[unlikely]] {
         log_.Record(round_.index - 1,  // the sweep already counted
@@ -369,10 +385,10 @@ class AsyncRun {
     for (PartId from = 0; from < parts_; ++from) {
       AsyncChannel& channel = shared_.ChannelOf(from, rank_);
       if (from == rank_ || channel.Unreleased() == 0) continue;
-      signal_.received.fetch_add(channel.Unreleased());
+      signals_.CountReceived(rank_, channel.Unreleased());
       channel.Release();
       // Either this sees that the sender sleeps, or the sender sees the credit: both are sequentially consistent.
-      if (shared_.signals[from].held.load()) shared_.Ring(from);
+      if (signals_.Holds(from)) signals_.Ring(from);
     }
   }
 
@@ -383,29 +399,35 @@ class AsyncRun {
     return false;
   }
 
-  /// No work except perhaps messages for peers without a free slot: sleeps until a signal or the run's end.
+  /// No work except perhaps messages for peers without a free slot: raises the limit, ends the run, or sleeps until a ring.
   void WaitForWork() {
-    const std::uint32_t seen = signal_.epoch.load();
-    if (HasMessages()) return;
+    const std::uint32_t seen = signals_.Rings(rank_);
+    if (HasMessages() || signals_.limit().bucket != bucket_) return;
+    if (signals_.ordered()) {
+      Report(0);
+      if (signals_.RaiseEarly(bucket_)) return;
+    }
     if (HasUnsent()) {
-      signal_.held.store(true);
+      signals_.Hold(rank_, true);
       if (MaySendAny()) {
-        signal_.held.store(false);
+        signals_.Hold(rank_, false);
         return;
       }
     } else {
-      signal_.idle.store(true);
-      if (shared_.IsTerminated()) {
+      signals_.BeIdle(rank_, bucket_);
+      const WorkSignals::Quiet quiet = signals_.Look(bucket_);
+      if (quiet == WorkSignals::Quiet::kDone) {
         shared_.End(Ended::kConverged);
         return;
       }
+      if (quiet == WorkSignals::Quiet::kNext) signals_.Raise(bucket_);
     }
     if (shared_.ended.load() == Ended::kFailed) {
       const Span span = Timed(spans::kIdle);
-      WaitWhileEqual(signal_.epoch, seen, wait_, "messages of other devices", shared_.spin);
+      signals_.Wait(rank_, seen, wait_);
     }
-    signal_.idle.store(false);  // before any receive
-    signal_.held.store(false);
+    signals_.BeBusy(rank_);  // before any receive
+    signals_.Hold(rank_, false);
   }
 
   /// All devices measure their final values and wait for each other to leave. Otherwise the wait for a device that a
@@ -441,13 +463,15 @@ class AsyncRun {
   const PartId rank_, parts_;
   const std::size_t owned_;
   AsyncShared& shared_;
-  WorkSignal& signal_;
+  WorkSignals& signals_;
   MessageLog log_;
 
   RoundState round_;
   bool initialised_ = false;
   std::uint64_t active_ = 0, edges_ = 0;       // the frontier and its forward edges
   std::size_t frontier_ = 0;                   // entries of its queue
+  std::uint64_t bucket_ = 0;                   // whose limit this device has taken
+  WorkReport work_;                            // since the last report
   std::uint64_t bound_ = 0;                    // upper bound of owned vertices with a message; 0: none
   std::array<Unsent, kMaxDevices> unsent_{};   // by peer
   std::uint32_t last_sent_[kMaxDevices] = {};  // entries of the last buffer

@@ -83,7 +83,7 @@ class OperatorJob {
       Throw<UsageError>("vertex data '{}': a program on operators takes none", options.vertex_data.begin()->first);
     }
     if (!plan) {
-      plan = std::move(PlanRun(session, options, [](const RunOptions& run) {
+      plan = std::move(PlanRun(session, options, [](const RunOptions& run, std::size_t) {
                          return std::vector<ProgramOfRun>{{"", nullptr, OperatorMemory<P>(), run}};
                        }).programs[0]);
     }

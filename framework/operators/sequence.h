@@ -182,11 +182,11 @@ void ForEachProgram(F&& f) {
 
 /// The programs of a sequence program for PlanRun: each of them keeps its state.
 template <SequenceProgram P, class Backends>
-std::vector<ProgramOfRun> ProgramsOfSequence(const RunOptions& options) {
+std::vector<ProgramOfRun> ProgramsOfSequence(const RunOptions& options, std::size_t devices) {
   std::vector<ProgramOfRun> programs;
   ForEachProgram<P>([&]<class S>(std::type_identity<S>) {
     auto typed = std::make_shared<TypedProgram<S, Backends>>(S{});
-    ProgramMemory memory = MemoryOf(typed, options);
+    ProgramMemory memory = MemoryOf(typed, options, devices);
     programs.push_back({std::string(InfoOf<S>().output_name), std::move(typed), std::move(memory), options});
   });
   return programs;

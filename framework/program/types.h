@@ -62,7 +62,7 @@ enum class Reduction : std::uint8_t {
 enum class Safety : std::uint8_t {
   kSynchronous,   ///< rounds only
   kMonotone,      ///< values move one way and late or repeated messages do no harm: the engine `async` runs it
-  kAccumulative,  ///< Consume takes a residual exactly once and sums commute: right in any order, though `async` refuses it
+  kAccumulative,  ///< Consume takes a residual exactly once and sums commute: right in any order: `async` runs it
 };
 
 /// Who takes part in a round.

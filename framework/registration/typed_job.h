@@ -62,33 +62,34 @@ class TypedJob final : public RegisteredJob {
   }
   /// The plan of P, and of D after it.
   static RunPlan Plan(Session& session, const P& program, const RunOptions& options) {
-    return PlanRun(session, options, [&](const RunOptions& run) { return Programs(program, run); });
+    return PlanRun(session, options,
+                   [&](const RunOptions& run, std::size_t devices) { return Programs(program, run, devices); });
   }
-  /// P, and D after it. Throws UsageError for a direction or an execution that either does not support.
-  static std::vector<ProgramOfRun> Programs(const P& program, const RunOptions& options) {
+  /// P, and D after it. Throws UsageError for a direction or an execution that either does not support on so many devices.
+  static std::vector<ProgramOfRun> Programs(const P& program, const RunOptions& options, std::size_t devices) {
     std::vector<ProgramOfRun> programs;
     if constexpr (OperatorProgram<P>) {
       static_cast<void>(PlanProgram(nullptr, options));
       programs.push_back({OutputName<P>(), nullptr, OperatorMemory<P>(), options});
     } else if constexpr (SequenceProgram<P>) {
-      programs = ProgramsOfSequence<P, Backends>(options);
+      programs = ProgramsOfSequence<P, Backends>(options, devices);
     } else {
       auto typed = std::make_shared<TypedProgram<P, Backends>>(program);
-      ProgramMemory memory = MemoryOf(typed, options);
+      ProgramMemory memory = MemoryOf(typed, options, devices);
       programs.push_back({OutputName<P>(), std::move(typed), std::move(memory), options});
     }
     if constexpr (!std::is_void_v<D>) {
       auto typed = std::make_shared<TypedProgram<D, Backends>>(D(program));
       RunOptions derived = DerivedOptions(options);
-      ProgramMemory memory = MemoryOf(typed, derived);
+      ProgramMemory memory = MemoryOf(typed, derived, devices);
       programs.push_back({OutputName<D>(), std::move(typed), std::move(memory), std::move(derived)});
     }
     return programs;
   }
   /// The memory facts of P, and of D after it.
-  static std::vector<ProgramMemory> Memory(const P& program, const RunOptions& options) {
+  static std::vector<ProgramMemory> Memory(const P& program, const RunOptions& options, std::size_t devices) {
     std::vector<ProgramMemory> memory;
-    for (ProgramOfRun& one : Programs(program, options)) memory.push_back(std::move(one.memory));
+    for (ProgramOfRun& one : Programs(program, options, devices)) memory.push_back(std::move(one.memory));
     using A = typename FusedWithOf<D, Backends>::type;
     if constexpr (!std::is_void_v<A>) {
       const auto in_place_of = [&options](auto both, auto instead) {

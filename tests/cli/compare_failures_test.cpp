@@ -69,9 +69,9 @@ class Spoiled final : public RegisteredProgram {
                const RunOptions& options) const override {
     return inner_.Plan(session, parameters, value, options);
   }
-  std::vector<std::vector<ProgramMemory>> Memory(const Graph* graph, std::string_view value,
-                                                 const RunOptions& options) const override {
-    return inner_.Memory(graph, value, options);
+  std::vector<std::vector<ProgramMemory>> Memory(const Graph* graph, std::string_view value, const RunOptions& options,
+                                                 std::size_t devices) const override {
+    return inner_.Memory(graph, value, options, devices);
   }
   Verdict Verify(const Graph& graph, const ParameterValues& parameters, const ErasedValues& values,
                  const RunStatistics* statistics, const VertexData& data) const override {

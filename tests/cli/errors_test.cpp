@@ -117,11 +117,9 @@ TEST_F(CliTest, UsageErrorsExitWithTwo) {
   Fail({"run", "bfs", graph, "--execution", "async", "--direction", "pull"}, 2, "the asynchronous engine pushes");
   // Refused before the graph is read.
   const std::string absent = Path("absent.mtx");
-  Fail({"run", "pagerank_push", absent, "--execution", "async", "--devices", "host:2"}, 2,
-       "error: execution async: between devices the asynchronous engine of this version takes kMonotone programs; this one "
-       "is kAccumulative, use auto or bsp, or one device");
-  Fail({"run", "pagerank_push", absent, "--execution", "async", "--devices", "host:1"}, 2, absent);
-  Fail({"run", "pagerank", graph, "--execution", "async"}, 2, "is kSynchronous, so it cannot run asynchronously");
+  Fail({"run", "pagerank", absent, "--execution", "async", "--devices", "host:2"}, 2,
+       "error: execution async: this program is kSynchronous, so it cannot run asynchronously");
+  Fail({"run", "pagerank_push", absent, "--execution", "async", "--devices", "host:2"}, 2, absent);
   Fail({"run", "bfs", graph, "--transport", "pigeon", "--devices", "host:2"}, 2, "pigeon");
   Fail({"run", "bfs", Path("absent.mtx"), "--transport", "pigeon", "--devices", "host:1"}, 2, "pigeon");
   for (const std::string option : {"--source", "-o", "--output", "--json"}) {

@@ -6,10 +6,13 @@
 #include <thread>
 
 #include "async_test_body.h"
+#include "chatty/core/hash.h"
 #include "chatty/core/trace.h"
 #include "chatty/framework/run.h"
 #include "chatty/programs/bfs.h"
-#include "chatty/programs/pagerank_push.h"
+#include "chatty/programs/pagerank.h"
+#include "chatty/programs/reference.h"
+#include "chatty/programs/sssp.h"
 
 namespace chatty::test {
 
@@ -106,6 +109,31 @@ TEST_F(AsyncHost, AnyNumberOfSlotsLeadsToTheSameAnswer) {
   }
 }
 
+// Graphs, divisions, devices, transports, slots and widths as they come.
+TEST_F(AsyncHost, AnyCombinationLeadsToTheSameAnswer) {
+  constexpr const char* kTransports[] = {"auto", "host", "uva", "staged", "ring", "p2p-direct"};
+  constexpr const char* kPartitions[] = {"random", "contiguous", "edge-balanced"};
+  constexpr double kWidths[] = {kAutoDelta, 1, 20, 300, kInfinity<double>};
+  for (std::uint64_t run = 0; run < 60; ++run) {
+    const std::uint64_t hash = Hash(run + 17);
+    const auto devices = static_cast<int>(1 + hash % 8);
+    const Graph graph = RandomGraph(run, static_cast<VertexId>(50 + hash / 8 % 3000), 1.5 + static_cast<double>(run % 5),
+                                    WeightKind::kInt32, run % 3 != 0);
+    Session session(graph, "host:" + std::to_string(devices), DividedBy(kPartitions[hash / 64 % std::size(kPartitions)]));
+    RunOptions options = Asynchronously();
+    options.comm = ParseCommSpec(devices == 1 ? "auto" : kTransports[hash / 1024 % std::size(kTransports)]);
+    options.slots = static_cast<std::uint32_t>(kMinTransportSlots + hash / 16384 % (kMaxSlots - 1));
+    options.delta = kWidths[hash / (std::uint64_t{1} << 20) % std::size(kWidths)];
+    SCOPED_TRACE(testing::Message() << "run " << run << ": " << devices << " devices, " << options.slots << " slots, delta "
+                                    << options.delta);
+    SsspOf<std::int32_t> sssp;
+    sssp.source = static_cast<VertexId>(run % graph.vertices());
+    const auto result = chatty::Run(session, sssp, options);
+    EXPECT_EQ(ToVector(result.values), ToVector(SerialSssp<std::uint32_t>(graph, sssp.source)));
+    EXPECT_TRUE(result.statistics.converged);
+  }
+}
+
 TEST_F(AsyncHost, AStopEndsAllDevices) {
   const Graph graph = RandomGraph(6, 300, 4.0, WeightKind::kNone, true);
   for (const char* devices : {"host:1", "host:3"}) {
@@ -162,7 +190,7 @@ TEST_F(AsyncHost, WhatCannotRunIsRefused) {
       EXPECT_NE(std::string(error.what()).find(says), std::string::npos) << error.what();
     }
   };
-  refused(PageRankPush{}, Asynchronously(), "this one is kAccumulative");
+  refused(PageRank{}, Asynchronously(), "is kSynchronous, so it cannot run asynchronously");
   RunOptions pull = Asynchronously();
   pull.direction = Direction::kPull;
   refused(Bfs{}, pull, "the asynchronous engine pushes");
@@ -198,6 +226,31 @@ TEST_F(AsyncHost, ATraceShowsWorkAndIdleness) {
   for (const DeviceStatistics& device : result.statistics.devices) {
     // The parts of one thread's time, by the same looks at the clock, of a whole that begins before and ends after them.
     EXPECT_LE(device.compute_ms + device.communication_ms + device.waiting_ms, result.statistics.time_ms * (1 + 1e-9));
+  }
+}
+
+TEST_F(AsyncHost, ATraceShowsWhenVerticesAreReleased) {
+  const Graph graph = RandomGraph(8, 2000, 4.0, WeightKind::kInt32, true);
+  Session session(graph, "host:3", DividedBy("random"));
+  for (const double delta : {10.0, kInfinity<double>}) {
+    Trace trace;
+    RunOptions options = Asynchronously();
+    options.trace = &trace;
+    options.delta = delta;
+    options.explain = true;
+    const auto result = chatty::Run(session, SsspOf<std::int32_t>{}, options);
+    int releases = 0;
+    for (const TraceTrack* track : trace.tracks()) {
+      for (const TraceEvent* event : track->Sorted()) releases += std::string_view(event->kind->name) == "release" ? 1 : 0;
+    }
+    EXPECT_EQ(releases >= 3, delta < kInfinity<double>) << releases;
+    std::uint64_t recorded = 0, messages = 0;
+    for (const BufferRecord& buffer : result.statistics.buffers) recorded += buffer.entries;
+    for (const PairStatistics& pair : result.statistics.pairs) messages += pair.messages;
+    EXPECT_EQ(recorded, messages);
+    for (const DeviceStatistics& device : result.statistics.devices) {
+      EXPECT_LE(device.compute_ms + device.communication_ms + device.waiting_ms, result.statistics.time_ms * (1 + 1e-9));
+    }
   }
 }
 

@@ -1,5 +1,5 @@
-// Soft priority in the engine `bsp`: any width of buckets, and any priority, change the work and not the answer. On devices
-// that the including file chooses.
+// Soft priority in the engines `bsp` and `async`: any width of buckets, and any priority, change the work and not the
+// answer. On devices that the including file chooses.
 #pragma once
 
 #include <cmath>
@@ -128,11 +128,16 @@ class Buckets : public testing::TestWithParam<Selection> {
     return answer;
   }
   template <Order kOrder>
-  void AnswersAre(Session& session, const std::vector<std::uint32_t>& expected) const {
+  void AnswersAre(Session& session, const std::vector<std::uint32_t>& expected, const RunOptions& options = {}) const {
     for (const double delta : {1.0, 500.0, 1e6, kInfinity<double>}) {
-      EXPECT_EQ(Run(session, Labels<kOrder>{}, delta).values, expected)
+      EXPECT_EQ(Run(session, Labels<kOrder>{}, delta, options).values, expected)
           << "order " << static_cast<int>(kOrder) << ", delta " << delta;
     }
+  }
+  static RunOptions Asynchronously() {
+    RunOptions options;
+    options.execution = Execution::kAsync;
+    return options;
   }
 
   /// A grid whose weights differ by a hundred times: what is few edges away is often not near.
@@ -222,6 +227,112 @@ TEST_P(Buckets, ValuesMayHavePadding) {
     const auto values = Run(session, PaddedSssp{}, delta).values;
     for (std::size_t v = 0; v < values.size(); ++v) ASSERT_EQ(values[v].distance, expected[v]) << v << ", delta " << delta;
   }
+}
+
+// Without rounds, the devices find by themselves when the next bucket begins.
+TEST_P(Buckets, AsyncGivesTheSameDistancesByAnyWidth) {
+  for (const WeightKind weights : {WeightKind::kInt32, WeightKind::kFloat32}) {
+    std::vector<NamedGraph> graphs = MixedGraphs(weights);
+    graphs.push_back({"two grids apart", MakeSymmetric(9, {{0, 1, 4}, {1, 2, 9}, {4, 5, 3}, {5, 6, 1}}, weights)});
+    graphs.push_back({"rough grid", RoughGrid(45, 40, weights)});
+    VertexId turn = 0;
+    for (const auto& [name, graph] : graphs) {
+      if (graph.vertices() == 0) continue;  // no vertex to start from
+      Session session = Open(graph, ++turn % 2 == 0 ? "random" : "edge-balanced");
+      for (const double delta : kWidths) {
+        SCOPED_TRACE(testing::Message() << name << ", delta " << delta);
+        const VertexId source = 3 % graph.vertices();
+        if (weights == WeightKind::kFloat32) {
+          SsspOf<float> sssp;
+          sssp.source = source;
+          EXPECT_EQ(Run(session, sssp, delta, Asynchronously()).values, ToVector(SerialSssp<float>(graph, source)));
+        } else {
+          SsspOf<std::int32_t> sssp;
+          sssp.source = source;
+          const auto answer = Run(session, sssp, delta, Asynchronously());
+          EXPECT_EQ(answer.values, ToVector(SerialSssp<std::uint32_t>(graph, source)));
+          EXPECT_EQ(answer.statistics.ended, Ended::kConverged);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Buckets, AsyncGivesTheSameLabelsByAnyPriority) {
+  const Graph graph = RandomGraph(52, 500, 3.0, WeightKind::kNone, true);
+  Session session = Open(graph);
+  const std::vector<std::uint32_t> expected = Run(session, PlainLabels{}, kAutoDelta).values;
+  AnswersAre<Order::kRising>(session, expected, Asynchronously());
+  AnswersAre<Order::kFalling>(session, expected, Asynchronously());
+  AnswersAre<Order::kConstant>(session, expected, Asynchronously());
+  AnswersAre<Order::kNotANumber>(session, expected, Asynchronously());
+  AnswersAre<Order::kInfinite>(session, expected, Asynchronously());
+  AnswersAre<Order::kWide>(session, expected, Asynchronously());
+}
+
+TEST_P(Buckets, AsyncDoesTheWorkOfRoundsInOrder) {
+  const Graph graph = RoughGrid(120, 90);
+  Session session = Open(graph, "contiguous");
+  if (session.device_count() == 1) GTEST_SKIP() << "one device runs by itself";
+  const SsspOf<std::int32_t> sssp;
+  RunOptions rounds, slots = Asynchronously();
+  rounds.execution = Execution::kBsp;
+  slots.slots = 5;
+  const auto off = Run(session, sssp, kInfinity<double>, Asynchronously()), expected = Run(session, sssp, 25, rounds);
+  const auto plain = Run(session, PlainSssp{}, 25, slots);
+  EXPECT_EQ(off.values, expected.values);
+  EXPECT_EQ(plain.values, expected.values);
+  for (const RunOptions& options : {Asynchronously(), slots}) {
+    const auto narrow = Run(session, sssp, 25, options);
+    EXPECT_EQ(narrow.values, expected.values);
+    // Within a bucket messages may come late, and their targets are relaxed again.
+    EXPECT_LT(static_cast<double>(narrow.statistics.edges_touched),
+              1.5 * static_cast<double>(expected.statistics.edges_touched));
+    EXPECT_GE(narrow.statistics.edges_touched, graph.edges()) << "each vertex's edges are relaxed once at least";
+    EXPECT_LT(narrow.statistics.edges_touched, off.statistics.edges_touched);
+    EXPECT_LT(narrow.statistics.vertices_updated, plain.statistics.vertices_updated);
+  }
+}
+
+// The last device that falls idle raises the limit or ends the run, in every order that the machine has.
+TEST_P(Buckets, AsyncEndsAndIsRightEveryTime) {
+  const Graph graph = RoughGrid(12, 9);
+  Session session = Open(graph);
+  const auto expected = ToVector(SerialSssp<std::uint32_t>(graph, 0));
+  const int runs = kKind == DeviceKind::kHost ? 100 : 40;
+  for (const double delta : {2.0, 60.0}) {
+    RunOptions options = Asynchronously();
+    options.delta = delta;
+    options.comm = ParseCommSpec(std::get<1>(GetParam()));
+    const auto program = std::make_shared<TypedProgram<SsspOf<std::int32_t>>>(SsspOf<std::int32_t>{});
+    const std::unique_ptr<Job> job = session.Prepare(program, options);
+    for (int run = 0; run < runs; ++run) {
+      ASSERT_EQ(job->Execute().ended, Ended::kConverged);
+      std::vector<std::uint32_t> values(graph.vertices());
+      job->CopyOutput(reinterpret_cast<std::byte*>(values.data()));
+      ASSERT_EQ(values, expected) << "run " << run << ", delta " << delta;
+    }
+  }
+}
+
+TEST_P(Buckets, AsyncEndsEarlyAndBeginsAnew) {
+  const Graph graph = RoughGrid(40, 30);
+  Session session = Open(graph);
+  const auto program = std::make_shared<TypedProgram<SsspOf<std::int32_t>>>(SsspOf<std::int32_t>{});
+  RunOptions options = Asynchronously();
+  options.delta = 30;
+  options.max_rounds = 9;
+  const std::unique_ptr<Job> cut = session.Prepare(program, options);
+  for (int again = 0; again < 2; ++again) {
+    const RunStatistics statistics = cut->Execute();
+    EXPECT_EQ(statistics.ended, Ended::kMaxRounds);
+    EXPECT_EQ(statistics.rounds, 9u);
+  }
+  std::stop_source stop;
+  stop.request_stop();
+  options.max_rounds = 0;
+  options.stop = stop.get_token();
+  EXPECT_EQ(session.Prepare(program, options)->Execute().ended, Ended::kStopped);
 }
 
 // Weights that are all the same, graphs so small that rounds are all they cost, and pulls, which look at every edge in each.

@@ -100,6 +100,7 @@ TEST(RunPlan, FollowsFromProgramOptionsAndDevices) {
       {2, "pagerank", "", push, "rank bsp, fused none, push, bytes 8/-, 2 slots of host"},
       {2, "pagerank", "", broadcast, "rank bsp, fused none, pull, bytes -/4, 2 slots of host"},
       {1, "pagerank_push", "", async, "rank bsp, fused none, push+pull, bytes 4/4"},
+      {3, "pagerank_push", "", slots, "rank async, fused none, push, bytes 4/-, 4 slots of host"},
       {1, "cc", "", automatic, "component operators, fused none"},
       {2, "cc", "", automatic, "component operators, fused none, 2 slots of host"},
   };
@@ -196,7 +197,6 @@ TEST(RunPlan, RefusesWhatNoEngineCanRun) {
   const Graph graph = PlannedGraph();
   Session session(graph, "host:2");
   EXPECT_THROW(PlanOf(session, "pagerank", {}, With(Execution::kAsync)), UsageError);
-  EXPECT_THROW(PlanOf(session, "pagerank_push", {}, With(Execution::kAsync)), UsageError) << "residuals on two devices";
   EXPECT_THROW(PlanOf(session, "cc", {}, With(Execution::kAsync)), UsageError);
   EXPECT_THROW(PlanOf(session, "bfs", {}, With(Execution::kAsync, Direction::kPull)), UsageError);
   EXPECT_THROW(PlanOf(session, "cdlp", {}, With(Execution::kAuto, Direction::kPush)), UsageError);
