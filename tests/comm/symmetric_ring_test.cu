@@ -1,0 +1,9 @@
+#include "symmetric_ring_test_body.h"
+
+namespace chatty::test {
+namespace {
+
+INSTANTIATE_TEST_SUITE_P(Cuda, SymmetricRingTest, testing::Values("cuda:0", "cuda:2@0", "cuda:0,1", "cuda:0,1,2,3"));
+
+}  // namespace
+}  // namespace chatty::test
