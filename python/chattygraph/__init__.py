@@ -83,3 +83,11 @@ def set_log_level(level: str) -> None:
 def set_progress(enabled: bool) -> None:
     """Whether long work shows its progress, where stderr is a terminal."""
     _core.set_progress(enabled)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "csgraph":  # loaded when it is asked for
+        import importlib
+
+        return importlib.import_module(".csgraph", __name__)
+    raise AttributeError(f"module 'chattygraph' has no attribute {name!r}")

@@ -19,6 +19,7 @@ from ._programs import run as run
 from ._session import Run as Run
 from ._session import Session as Session
 from ._session import Statistics as Statistics
+from . import csgraph as csgraph
 from ._graph import GraphLike
 
 __version__: str
@@ -181,6 +182,15 @@ def personalised_pagerank(
     rounds: float = 100,
     tolerance: float = 1e-06,
     teleport: numpy.ndarray | None = None,
+    value: str | None = None,
+    devices: str = 'auto',
+    partition: str = 'edge-balanced',
+    **options: Any,
+) -> numpy.ndarray: ...
+def scc(
+    graph: GraphLike | Session,
+    /,
+    *,
     value: str | None = None,
     devices: str = 'auto',
     partition: str = 'edge-balanced',

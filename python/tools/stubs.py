@@ -38,7 +38,7 @@ def init_stub() -> str:
             name = alias.asname or alias.name
             if not name.startswith("_"):
                 lines.append(f"from .{node.module or ''} import {alias.name} as {name}")
-    lines += ["from ._graph import GraphLike", "", "__version__: str", "UNREACHED: int", ""]
+    lines += ["from . import csgraph as csgraph", "from ._graph import GraphLike", "", "__version__: str", "UNREACHED: int", ""]
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             lines.append(f"def {node.name}({ast.unparse(node.args)}) -> {ast.unparse(node.returns)}: ...")
