@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core
+from ._compile import program
 from ._errors import (
     CapabilityError,
     ChattyError,
@@ -58,6 +59,7 @@ __all__ = [
     "Statistics",
     "UNREACHED",
     "UsageError",
+    "program",
     "programs",
     "run",
     *programs(),

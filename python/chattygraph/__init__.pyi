@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy
 
+from ._compile import program as program
 from ._errors import CapabilityError as CapabilityError
 from ._errors import ChattyError as ChattyError
 from ._errors import CompileError as CompileError

@@ -52,7 +52,7 @@ def _weights(values: Any) -> np.ndarray | None:
 
 
 class Graph:
-    """A graph in host memory: vertices 0 to n - 1 and directed edges, perhaps with a weight each. It does not change.
+    """A graph in host memory: vertices 0 to n - 1 and directed edges, perhaps with weights. It does not change.
 
     ``Graph(data)`` takes
 
@@ -64,12 +64,18 @@ class Graph:
     - a networkx graph, whose nodes become ``nodes``, in their order;
     - a path: any file that the command line reads.
 
-    The classmethods ``from_scipy``, ``from_edges``, ``from_pandas``, ``from_networkx`` and ``read`` have the options of each.
+    The classmethods ``from_scipy``, ``from_edges``, ``from_pandas``, ``from_networkx`` and ``read`` have options.
 
     Arrays that are taken without a copy must not be changed during the graph's life. ``copy=True`` makes copies.
     """
 
-    __slots__ = ("_core", "_nodes", "_index", "_sessions", "_lock", "__weakref__")
+    __slots__ = ("_handle", "_nodes", "_index", "_sessions", "_lock", "__weakref__")
+
+    _handle: _core.Graph
+    _nodes: Sequence[Hashable] | None
+    _index: dict[Hashable, int] | None
+    _sessions: dict[tuple[str, str], Session]
+    _lock: threading.Lock
 
     def __new__(cls, data: GraphLike, /, **options: Any) -> Graph:
         if isinstance(data, Graph):
@@ -91,25 +97,23 @@ class Graph:
         if hasattr(data, "columns") and hasattr(data, "iloc"):
             return cls.from_pandas(data, **options)
         raise InputError(
-            f"a {type(data).__name__} is no graph; give a scipy.sparse matrix, arrays (sources, targets), a pandas.DataFrame, "
-            "a networkx graph or a path"
+            f"a {type(data).__name__} is no graph; give a scipy.sparse matrix, arrays (sources, targets), a "
+            "pandas.DataFrame, a networkx graph or a path"
         )
 
     @classmethod
     def _of(cls, core: _core.Graph, nodes: Sequence[Hashable] | None = None) -> Graph:
         self = object.__new__(cls)
-        self._core = core
+        self._handle = core
         self._nodes = nodes
-        self._index: dict[Hashable, int] | None = None
-        self._sessions: dict[tuple, Session] = {}
+        self._index = None
+        self._sessions = {}
         self._lock = threading.Lock()
         return self
 
     # ------------------------------------------------------------- sources ----
     @classmethod
-    def from_scipy(
-        cls, matrix: Any, /, *, weighted: bool = True, directed: bool | None = None, copy: bool = False
-    ) -> Graph:
+    def from_scipy(cls, matrix: Any, /, *, weighted: bool = True, directed: bool | None = None, copy: bool = False) -> Graph:
         """The graph with an edge i -> j for each stored entry of a square scipy.sparse matrix or array.
 
         Args:
@@ -125,9 +129,7 @@ class Graph:
         if directed is False:
             coo = matrix.tocoo()
             data = coo.data if weighted else None
-            return cls.from_edges(
-                coo.row, coo.col, data, vertices=matrix.shape[0], directed=False, parallel="lightest"
-            )
+            return cls.from_edges(coo.row, coo.col, data, vertices=matrix.shape[0], directed=False, parallel="lightest")
         csr = matrix.tocsr()
         weights = _weights(csr.data) if weighted else None
         if len(csr.indptr) != csr.shape[0] + 1:
@@ -300,22 +302,22 @@ class Graph:
     @property
     def vertices(self) -> int:
         """Number of vertices."""
-        return self._core.vertices
+        return self._handle.vertices
 
     @property
     def edges(self) -> int:
         """Number of directed edges: one that goes both ways counts twice."""
-        return self._core.edges
+        return self._handle.edges
 
     @property
     def symmetric(self) -> bool:
         """Whether every edge has its reverse, with the same weight."""
-        return self._core.symmetric
+        return self._handle.symmetric
 
     @property
     def weighted(self) -> bool:
         """Whether edges have weights."""
-        return self._core.weight_type != "none"
+        return self._handle.weight_type != "none"
 
     @property
     def nodes(self) -> Sequence[Hashable] | None:
@@ -325,36 +327,41 @@ class Graph:
     @property
     def ids(self) -> np.ndarray:
         """The id of each vertex in its file, ascending; 0 to n - 1 for graphs from arrays."""
-        ids = self._core.ids
+        ids = self._handle.ids
         if ids is not None:
             return ids
-        first = self._core.first_id
+        first = self._handle.first_id
         return np.arange(first, first + self.vertices, dtype=np.uint64)
 
     @property
     def name(self) -> str:
         """The file's name without folder and suffixes, or ""."""
-        return self._core.name
+        return self._handle.name
 
     @property
     def nbytes(self) -> int:
         """Bytes of host memory in use, shared ones included."""
-        return self._core.nbytes
+        return self._handle.nbytes
 
     @property
     def indptr(self) -> np.ndarray:
         """Begin of each vertex's row in ``indices``, and the end of the last. Read only."""
-        return self._core.indptr
+        return self._handle.indptr
 
     @property
     def indices(self) -> np.ndarray:
         """The neighbours of all vertices, ascending in each row. Read only."""
-        return self._core.indices
+        return self._handle.indices
+
+    @property
+    def degrees(self) -> np.ndarray:
+        """Number of edges that leave each vertex."""
+        return np.diff(self._handle.indptr.view(np.int64))
 
     @property
     def weights(self) -> np.ndarray | None:
         """The weights of all edges, or None. Read only."""
-        return self._core.weights
+        return self._handle.weights
 
     def to_scipy(self) -> Any:
         """The graph as a scipy.sparse.csr_array; its data are the weights, or ones."""
@@ -409,14 +416,14 @@ class Graph:
 
     def __reduce__(self) -> tuple:
         nodes = self._nodes
-        if nodes is None and (self._core.ids is not None or self._core.first_id != 0):
+        if nodes is None and (self._handle.ids is not None or self._handle.first_id != 0):
             nodes = self.ids.tolist()  # the copy has no file, but the same names of vertices
         weights = None if self.weights is None else np.array(self.weights)
         return _restore, (np.array(self.indptr), np.array(self.indices), weights, self.symmetric, nodes)
 
     def __repr__(self) -> str:
         kind = "undirected" if self.symmetric else "directed"
-        weights = f", {self._core.weight_type} weights" if self.weighted else ""
+        weights = f", {self._handle.weight_type} weights" if self.weighted else ""
         name = f" {self.name!r}" if self.name else ""
         return f"<chattygraph.Graph{name}: {self.vertices} vertices, {self.edges} edges, {kind}{weights}>"
 

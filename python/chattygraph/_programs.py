@@ -114,7 +114,12 @@ class Program:
         return inspect.Signature(parameters, return_annotation=np.ndarray)
 
     def _text(self) -> str:
-        lines = [f"{self.summary[:1].upper()}{self.summary[1:]}.", "", "Args:", "    graph: a Graph, what Graph takes, or a Session."]
+        lines = [
+            f"{self.summary[:1].upper()}{self.summary[1:]}.",
+            "",
+            "Args:",
+            "    graph: a Graph, what Graph takes, or a Session.",
+        ]
         for parameter in self.parameters:
             default = "the vertex of most out-edges" if parameter["name"] == "source" else parameter["default"]
             lines.append(f"    {parameter['name']}: {parameter['help']} (default: {default}).")

@@ -26,8 +26,8 @@ RUN_OPTIONS = (
 class Statistics(dict):
     """What a run has counted and timed: a dictionary whose entries are also attributes.
 
-    ``rounds``, ``time_ms``, ``edges_touched``, ``ended``, ``converged``, ``execution``, ``devices`` and others have the meaning
-    of ``chatty run --json``.
+    ``rounds``, ``time_ms``, ``edges_touched``, ``ended``, ``converged``, ``execution``, ``devices`` and others have the
+    meaning of ``chatty run --json``.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -130,8 +130,8 @@ def _option_text(name: str, value: Any) -> str:
 class Session:
     """A graph on its devices, for any number of runs.
 
-    It keeps the divided graph and the state of the last programs, so that a further run only runs. Use it as a context manager,
-    or call ``close``. One thread at a time may use a session.
+    It keeps the divided graph and the state of the last programs, so that a further run only runs. Use it as a context
+    manager, or call ``close``. One thread at a time may use a session.
 
     Args:
         graph: what Graph takes.
@@ -157,12 +157,12 @@ class Session:
         host_memory_limit: int = 0,
         _waits: bool = False,
     ) -> None:
-        self._graph = graph if _waits else Graph(graph)
+        self._graph: Graph = graph if _waits else Graph(graph)
         self._waits = _waits
         if not isinstance(devices, str):
             raise UsageError(f"devices {devices!r}: it is a text such as 'host:4' or 'cuda:0,1'")
         self._core = _core.Session(
-            self._graph._core,
+            self._graph._handle,
             devices,
             partition=partition,
             seed=seed,
@@ -200,8 +200,8 @@ class Session:
             program: a name, as "bfs", or what ``chattygraph.program`` has compiled.
             value: what to compute, for programs with several values, as "parent" of bfs.
             trace: whether to record a trace.
-            arguments: the program's parameters and vertex data (arrays), and the options of a run: direction, execution, comm,
-                links, tiles, records, delta, slots, max_rounds, timeout in seconds, explain. None stands for the default.
+            arguments: the program's parameters and vertex data (arrays), and the options of a run: direction, execution,
+                comm, links, tiles, records, delta, slots, max_rounds, timeout in seconds, explain. None: the default.
         """
         from ._programs import find
 

@@ -1,7 +1,7 @@
 """Functions of scipy.sparse.csgraph, with its arguments and the types of its results.
 
-Matrices are what ``scipy.sparse.csgraph`` takes: n by n, sparse, or dense with zeros where there is no edge. Matrices of whole
-numbers have exact distances, below 2**32; real weights and their sums are rounded to float32, about seven digits.
+Matrices are what ``scipy.sparse.csgraph`` takes: n by n, sparse, or dense with zeros where there is no edge. Matrices of
+whole numbers have exact distances, below 2**32; real weights and their sums are rounded to float32, about seven digits.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _tight_predecessors(graph: Graph, distances: np.ndarray, source: int) -> np.
     An edge of weight 0 is tight both ways, so predecessors follow a search along tight edges from the source.
     """
     n = graph.vertices
-    lengths = np.diff(graph.indptr.astype(np.int64))
+    lengths = graph.degrees
     sources = np.repeat(np.arange(n, dtype=np.uint32), lengths)
     weights = graph.weights
     ones = np.ones(1, dtype=distances.dtype)

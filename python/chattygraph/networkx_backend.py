@@ -1,7 +1,7 @@
 """The networkx backend: ``nx.pagerank(G, backend="chattygraph")``.
 
-networkx converts a graph once and keeps the result. Functions have networkx's signatures, and return its types. ``can_run`` says
-why a call is left to networkx; ``should_run`` leaves small graphs to it, which would take longer to convert than to solve.
+networkx converts a graph once and keeps the result. Functions have networkx's signatures, and return its types. ``can_run``
+says why a call is left to networkx; ``should_run`` leaves small graphs to it, which take longer to convert than to solve.
 """
 
 from __future__ import annotations
@@ -92,14 +92,14 @@ class ConvertedGraph:
 
     def dictionary(self, values: np.ndarray) -> dict[Hashable, Any]:
         """Values by node."""
-        return dict(zip(self.nodes, values.tolist()))
+        return dict(zip(self.nodes, values.tolist(), strict=True))
 
     def reverse(self) -> Graph:
         """The graph with all edges turned round, without weights."""
         if self.graph.symmetric:
             return self.graph
         if getattr(self, "_reversed", None) is None:
-            sources = np.repeat(np.arange(self.graph.vertices, dtype=np.uint32), np.diff(self.graph.indptr.astype(np.int64)))
+            sources = np.repeat(np.arange(self.graph.vertices, dtype=np.uint32), self.graph.degrees)
             self._reversed = Graph.from_edges(self.graph.indices, sources, vertices=self.graph.vertices)
         return self._reversed
 
@@ -130,7 +130,7 @@ def _by_distance(graph: ConvertedGraph, distances: np.ndarray, none: int = UNREA
     """The reached nodes with their distance, the nearest first, as networkx has them."""
     reached = np.flatnonzero(distances != none)
     order = reached[np.argsort(distances[reached], kind="stable")]
-    return {graph.nodes[v]: d for v, d in zip(order.tolist(), distances[order].tolist())}
+    return {graph.nodes[v]: d for v, d in zip(order.tolist(), distances[order].tolist(), strict=True)}
 
 
 def single_source_shortest_path_length(G: ConvertedGraph, source: Hashable, cutoff: float | None = None) -> dict:
@@ -172,12 +172,12 @@ def bfs_layers(G: ConvertedGraph, sources: Any) -> Iterator[list]:
     if isinstance(sources, Hashable) and sources in G.index:
         sources = [sources]
     sources = list(sources)
-    found = [G.index[s] if s in G.index else None for s in sources]
-    if None in found:
-        raise nx.NetworkXError(f"The node {sources[found.index(None)]} is not in the graph.")
+    for node in sources:
+        if node not in G.index:
+            raise nx.NetworkXError(f"The node {node} is not in the graph.")
     levels = np.full(len(G.nodes), UNREACHED, dtype=np.uint32)
-    for v in found:
-        levels = np.minimum(levels, _levels(G, v))
+    for node in sources:
+        levels = np.minimum(levels, _levels(G, G.index[node]))
     for level in itertools.count():
         layer = np.flatnonzero(levels == level)
         if not len(layer):
@@ -366,7 +366,7 @@ def _coefficients(G: ConvertedGraph) -> np.ndarray:
 
 
 def _degrees_without_loops(G: ConvertedGraph) -> np.ndarray:
-    lengths = np.diff(G.graph.indptr.astype(np.int64))
+    lengths = G.graph.degrees
     sources = np.repeat(np.arange(G.graph.vertices), lengths)
     loops = np.bincount(sources[sources == G.graph.indices], minlength=G.graph.vertices)
     return (lengths - loops).astype(np.float64)
@@ -381,9 +381,7 @@ def clustering(G: ConvertedGraph, nodes: Any = None, weight: str | None = None) 
     return found if found else 0
 
 
-def average_clustering(
-    G: ConvertedGraph, nodes: Any = None, weight: str | None = None, count_zeros: bool = True
-) -> float:
+def average_clustering(G: ConvertedGraph, nodes: Any = None, weight: str | None = None, count_zeros: bool = True) -> float:
     """networkx.average_clustering."""
     found = clustering(G, nodes)
     values = list(found.values()) if isinstance(found, dict) else [found]

@@ -85,7 +85,9 @@ def test_dijkstra(matrix: sp.csr_array, dtype: str, directed: bool, unweighted: 
     limited = csgraph.dijkstra(matrix, directed, 0, unweighted=unweighted, limit=3)
     assert np.array_equal(limited, scipy_csgraph.dijkstra(matrix, directed, 0, unweighted=unweighted, limit=3))
     ours = csgraph.dijkstra(matrix, directed, [0, n - 1], unweighted=unweighted, min_only=True, return_predecessors=True)
-    expected = scipy_csgraph.dijkstra(matrix, directed, [0, n - 1], unweighted=unweighted, min_only=True, return_predecessors=True)
+    expected = scipy_csgraph.dijkstra(
+        matrix, directed, [0, n - 1], unweighted=unweighted, min_only=True, return_predecessors=True
+    )
     assert np.array_equal(ours[0], expected[0]) and np.array_equal(ours[2] < 0, expected[2] < 0)
     assert [part.dtype for part in ours] == [part.dtype for part in expected]
 

@@ -10,9 +10,40 @@ import scipy.sparse as sp
 
 import chattygraph as cg
 
-DTYPES = ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64", "bool", "complex64", ">i4", "S3"]
+DTYPES = [
+    "int8",
+    "uint8",
+    "int16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "bool",
+    "complex64",
+    ">i4",
+    "S3",
+]
 SPICE = [0, 1, -1, 2, 5, 127, 2**31 - 1, -(2**31), 2**32 - 1, 2**40, np.nan, np.inf, -np.inf, 1e300, 0.5]
-TEXTS = ["", "0", "-1", "random", "random:x", "max-degree", "nan", "inf", "1e99", "ü", "\0", "host", "auto", "host:2", "0" * 400]
+TEXTS = [
+    "",
+    "0",
+    "-1",
+    "random",
+    "random:x",
+    "max-degree",
+    "nan",
+    "inf",
+    "1e99",
+    "ü",
+    "\0",
+    "host",
+    "auto",
+    "host:2",
+    "0" * 400,
+]
 
 
 def array(rng: random.Random, length: int, most: int) -> np.ndarray:
@@ -68,7 +99,18 @@ def request(rng: random.Random) -> None:
         graph = cg.Graph(tuple(edges), vertices=rng.choice([20, 20, 3, 0]), directed=rng.random() < 0.5)
     program = rng.choice([*cg.programs(), "nothing", ""])
     arguments = {}
-    for name in ("source", "rounds", "damping", "tolerance", "sources", "max_rounds", "delta", "direction", "timeout", "value"):
+    for name in (
+        "source",
+        "rounds",
+        "damping",
+        "tolerance",
+        "sources",
+        "max_rounds",
+        "delta",
+        "direction",
+        "timeout",
+        "value",
+    ):
         if rng.random() < 0.15:
             arguments[name] = rng.choice([*SPICE[:6], *SPICE[10:], *TEXTS])
     if "value" in arguments:

@@ -27,7 +27,9 @@ def same(graph: cg.Graph, matrix: sp.csr_array) -> bool:
     )
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64", "uint64", "float16", "float32", "float64", ">f8", ">i4"])
+@pytest.mark.parametrize(
+    "dtype", ["int8", "uint8", "int16", "int32", "int64", "uint64", "float16", "float32", "float64", ">f8", ">i4"]
+)
 def test_weights_of_every_type(dtype: str) -> None:
     matrix = random_matrix(50, 200, 1, dtype="float64")
     matrix.data = matrix.data.astype(dtype)
@@ -64,7 +66,9 @@ def test_csr_is_shared() -> None:
     matrix.indptr = matrix.indptr.astype(np.int64)
     assert np.shares_memory(cg.Graph(matrix).indptr, matrix.indptr)
     owned = cg.Graph(matrix, copy=True)
-    assert not any(map(np.shares_memory, (owned.indptr, owned.indices, owned.weights), (matrix.indptr, matrix.indices, matrix.data)))
+    assert not any(
+        map(np.shares_memory, (owned.indptr, owned.indices, owned.weights), (matrix.indptr, matrix.indices, matrix.data))
+    )
     assert same(graph, matrix) and same(owned, matrix)
 
 

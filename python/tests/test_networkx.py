@@ -8,9 +8,9 @@ import sys
 
 import networkx as nx
 import pytest
-from _chattygraph_networkx import FUNCTIONS, get_info
 
 import chattygraph
+from _chattygraph_networkx import FUNCTIONS, get_info
 from chattygraph.networkx_backend import ConvertedGraph, backend
 
 nx.config.warnings_to_ignore.add("cache")
@@ -29,7 +29,8 @@ def graphs() -> dict[str, nx.Graph]:
         data["weight"] = i % 7 + 1
     return {
         "karate": karate, "looped": looped, "directed": directed, "multi": multi, "multidirected": multidirected,
-        "weighted": weighted, "one": nx.empty_graph(1), "two": nx.path_graph(2), "sparse": nx.gnp_random_graph(80, 0.01, seed=4),
+        "weighted": weighted, "one": nx.empty_graph(1), "two": nx.path_graph(2),
+        "sparse": nx.gnp_random_graph(80, 0.01, seed=4),
     }  # fmt: skip
 
 
@@ -60,7 +61,14 @@ def test_functions_answer_as_networkx(name: str, kind: str) -> None:
     args = [{"first": nodes[0], "last": nodes[-1]}.get(argument, argument) for argument in ARGUMENTS.get(name, [])]
     function = getattr(nx, name)
     if backend.can_run(name, (graph, *args), {}) is not True:
-        assert name in ("pagerank", "betweenness_centrality", "clustering", "average_clustering", "core_number", "transitivity")
+        assert name in (
+            "pagerank",
+            "betweenness_centrality",
+            "clustering",
+            "average_clustering",
+            "core_number",
+            "transitivity",
+        )
         return
     ours = outcome(function, graph, *args, backend="chattygraph")
     theirs = outcome(function, graph, *args, backend="networkx")
@@ -122,11 +130,16 @@ def test_importing_networkx_loads_nothing() -> None:
 def test_networkx_own_tests(tmp_path) -> None:
     """Tests of networkx that call a function of the backend, with each of these calls dispatched to it."""
     modules = [
-        "shortest_paths", "components", "centrality.tests.test_betweenness_centrality", "link_analysis", "tests.test_cluster",
-        "tests.test_core", "traversal", "tests.test_dag",
+        "shortest_paths", "components", "centrality.tests.test_betweenness_centrality", "link_analysis",
+        "tests.test_cluster", "tests.test_core", "traversal", "tests.test_dag",
     ]  # fmt: skip
     here = os.path.dirname(os.path.dirname(os.path.abspath(chattygraph.__file__)))
-    environment = {**os.environ, "PYTHONPATH": here, "NETWORKX_TEST_BACKEND": "chattygraph", "NETWORKX_FALLBACK_TO_NX": "True"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": here,
+        "NETWORKX_TEST_BACKEND": "chattygraph",
+        "NETWORKX_FALLBACK_TO_NX": "True",
+    }
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--pyargs"]
     done = subprocess.run(
         [*command, *(f"networkx.algorithms.{module}" for module in modules)],

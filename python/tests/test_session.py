@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -63,7 +62,7 @@ def test_statistics_and_trace(graph: cg.Graph, tmp_path) -> None:
     assert sum(device["vertices"] for device in statistics.devices) == graph.vertices
     assert statistics.buffers and statistics.pairs and "rounds" in dir(statistics)
     with pytest.raises(AttributeError, match="no statistic"):
-        statistics.speed
+        _ = statistics.speed
     events = run.trace.events()
     assert {"host:0", "host:1"} <= {event["track"] for event in events}
     run.trace.save(str(tmp_path / "run.json"))

@@ -15,7 +15,6 @@ import sys
 
 import nanobind.stubgen
 
-import chattygraph
 from chattygraph import _core, _programs
 
 HERE = pathlib.Path(__file__).resolve().parents[1] / "chattygraph"
@@ -31,14 +30,28 @@ def core_stub() -> str:
 def init_stub() -> str:
     """The stub of the package: what __init__.py imports and defines, and a signature for each program."""
     tree = ast.parse((HERE / "__init__.py").read_text())
-    lines = ['"""Graph algorithms and vertex programs on CPU cores and GPUs."""', "", "from typing import Any", "", "import numpy", ""]
+    lines = [
+        '"""Graph algorithms and vertex programs on CPU cores and GPUs."""',
+        "",
+        "from typing import Any",
+        "",
+        "import numpy",
+        "",
+    ]
     imported = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.level == 1]
     for node in imported:
         for alias in node.names:
             name = alias.asname or alias.name
             if not name.startswith("_"):
                 lines.append(f"from .{node.module or ''} import {alias.name} as {name}")
-    lines += ["from . import csgraph as csgraph", "from ._graph import GraphLike", "", "__version__: str", "UNREACHED: int", ""]
+    lines += [
+        "from . import csgraph as csgraph",
+        "from ._graph import GraphLike",
+        "",
+        "__version__: str",
+        "UNREACHED: int",
+        "",
+    ]
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             lines.append(f"def {node.name}({ast.unparse(node.args)}) -> {ast.unparse(node.returns)}: ...")
@@ -63,7 +76,9 @@ def main(arguments: list[str]) -> int:
             path.write_text(text)
             continue
         old = path.read_text() if path.exists() else ""
-        for line in difflib.unified_diff(old.splitlines(), text.splitlines(), f"{name}, as it is", f"{name}, as it is to be", lineterm=""):
+        for line in difflib.unified_diff(
+            old.splitlines(), text.splitlines(), f"{name}, as it is", f"{name}, as it is to be", lineterm=""
+        ):
             print(line)
             status = 1
     return status
