@@ -245,9 +245,8 @@ class Graph:
         """
         nodes = list(graph)
         index = {node: v for v, node in enumerate(nodes)}
-        edges = graph.number_of_edges()
-        sources = np.fromiter((index[u] for u, _ in graph.edges()), dtype=np.uint32, count=edges)
-        targets = np.fromiter((index[v] for _, v in graph.edges()), dtype=np.uint32, count=edges)
+        ends = [(index[u], index[v]) for u, v in graph.edges()]
+        sources, targets = np.ascontiguousarray(np.array(ends, dtype=np.uint32).reshape(-1, 2).T)
         weights = None
         if weight is not None:
             found = [value for _, _, value in graph.edges(data=weight)]

@@ -43,11 +43,8 @@ class ConvertedGraph:
         self.index = {node: v for v, node in enumerate(self.nodes)}
         self.weight, self.exact, self.whole, self.weighted = weight, True, True, False
         weights = None
-        edges = graph.number_of_edges()
         ends = np.fromiter(
-            itertools.chain.from_iterable((self.index[u], self.index[v]) for u, v in graph.edges()),
-            dtype=np.uint32,
-            count=2 * edges,
+            itertools.chain.from_iterable((self.index[u], self.index[v]) for u, v in graph.edges()), dtype=np.uint32
         )
         sources, targets = np.ascontiguousarray(ends[0::2]), np.ascontiguousarray(ends[1::2])
         if weight is not None:
@@ -417,9 +414,21 @@ def _weighted(graph: Any, weight: Any) -> bool:
     return any(value is not None for *_, value in graph.edges(data=weight))
 
 
+#: Methods by which networkx' functions read edges: a class that has others may have other edges than edges() says.
+READS = ("adjacency", "neighbors", "edges", "adj", "__getitem__", "degree")
+PLAIN = {name: {getattr(kind, name) for kind in (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph)} for name in READS}
+
+
+def _has_plain_edges(graph: Any) -> bool:
+    """Whether a graph reads its edges as networkx' own classes do."""
+    return isinstance(graph, ConvertedGraph) or all(getattr(type(graph), name, None) in PLAIN[name] for name in READS)
+
+
 def _reason(name: str, arguments: dict[str, Any]) -> str | None:
     """Why a call is not for this backend; None if it is."""
     graph = arguments["G"]
+    if not _has_plain_edges(graph):
+        return "the graph's class has edges of its own"
     weight = arguments.get("weight")
     if callable(weight):
         return "weight is a function"
@@ -470,6 +479,8 @@ class _Backend:
         """A networkx graph as this backend keeps it."""
         if isinstance(graph, ConvertedGraph):
             return graph
+        if not _has_plain_edges(graph):
+            raise NotImplementedError("the graph's class has edges of its own")
         name, default = None, 1
         if edge_attrs:
             if len(edge_attrs) > 1:

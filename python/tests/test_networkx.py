@@ -120,6 +120,16 @@ def test_real_weights_are_left_to_networkx() -> None:
         assert nx.single_source_dijkstra_path_length(graph, 0) == {0: 0, 1: 0.1}
 
 
+def test_a_class_with_edges_of_its_own_is_left_to_networkx() -> None:
+    from networkx.algorithms.approximation.kcomponents import _AntiGraph
+
+    graph = _AntiGraph(nx.path_graph(5))
+    assert "edges of its own" in backend.can_run("core_number", (graph,), {})
+    assert backend.can_run("core_number", (nx.path_graph(5).subgraph([1, 2]),), {}) is True
+    with pytest.raises(NotImplementedError):
+        backend.convert_from_nx(graph)
+
+
 def test_importing_networkx_loads_nothing() -> None:
     code = "import networkx, sys; print('chattygraph' in sys.modules, 'chattygraph' in networkx.config.backends)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
@@ -131,7 +141,7 @@ def test_networkx_own_tests(tmp_path) -> None:
     """Tests of networkx that call a function of the backend, with each of these calls dispatched to it."""
     modules = [
         "shortest_paths", "components", "centrality.tests.test_betweenness_centrality", "link_analysis",
-        "tests.test_cluster", "tests.test_core", "traversal", "tests.test_dag",
+        "approximation.tests.test_kcomponents", "tests.test_cluster", "tests.test_core", "traversal", "tests.test_dag",
     ]  # fmt: skip
     here = os.path.dirname(os.path.dirname(os.path.abspath(chattygraph.__file__)))
     environment = {
