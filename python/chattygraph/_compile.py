@@ -45,7 +45,7 @@ def program(
 ) -> Program:
     """Compiles a vertex program in C++ and returns it, ready to run: ``program(text)(graph)``.
 
-    The program is a type with the members that docs/writing-a-program.md explains; the ``#include`` of chatty may be left out.
+    The program is a type with the members that docs/writing-a-program.md explains; chatty.h need not be included.
     What was compiled is kept by content, so a second call with the same text takes milliseconds.
 
     Args:

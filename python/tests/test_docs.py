@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import pathlib
 import re
 
 import networkx as nx
 import pytest
 
-PAGE = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
+ROOT = pathlib.Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "python.md"
 BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
 
 
@@ -27,3 +29,14 @@ def test_examples(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> No
             exec(compile(code, str(PAGE), "exec"), names)
         assert printed.getvalue() == expected
     assert names["passed"] and (tmp_path / "run.json").exists()
+
+
+@pytest.mark.parametrize("notebook", sorted(path.name for path in (ROOT / "examples").glob("*.ipynb")))
+def test_notebooks(notebook: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATTYGRAPH_CACHE", str(tmp_path / "cache"))
+    cells = json.loads((ROOT / "examples" / notebook).read_text())["cells"]
+    names: dict = {}
+    for cell in cells:
+        assert not cell.get("outputs")  # they would differ from machine to machine
+        if cell["cell_type"] == "code":
+            exec(compile("".join(cell["source"]), notebook, "exec"), names)
