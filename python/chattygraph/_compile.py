@@ -22,6 +22,10 @@ __all__ = ["program"]
 PACKAGE = pathlib.Path(__file__).parent
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-fopenmp", "-DCHATTY_VERTEX_BITS=32", "-DNDEBUG")
 
+#: gcc's unique symbols are one for the whole process: a second program with a type of the same name, as a notebook makes
+#: them, would get the first one's constants. clang has none, and does not know the option.
+GCC_FLAGS = ("-fno-gnu-unique",)
+
 #: Registers the class, and nothing else, under the name. `#line` gives the compiler's messages the program's own lines.
 SOURCE = """#include <chatty/chatty.h>
 {program}
@@ -129,7 +133,9 @@ def _digest(path: str) -> str | None:
 
 def _compiled(unit: str, text: str, shown: str, type: str, flags: tuple[str, ...], compiler: str) -> pathlib.Path:
     """The shared object of a translation unit, compiled now or earlier."""
-    parts = [unit, text, *FLAGS, *flags, _version_of(compiler), _library()]
+    version = _version_of(compiler)
+    flags = (*FLAGS, *(() if "clang" in version else GCC_FLAGS), *flags)
+    parts = [unit, text, *flags, version, _library()]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
@@ -147,7 +153,7 @@ def _compiled(unit: str, text: str, shown: str, type: str, flags: tuple[str, ...
         source, made, list_ = (pathlib.Path(work) / name for name in ("unit.cpp", "unit.so", "unit.d"))
         source.write_text(unit)
         command = [
-            *compiler.split(), *FLAGS, *flags, "-fdiagnostics-color=never", "-fno-diagnostics-show-caret",
+            *compiler.split(), *flags, "-fdiagnostics-color=never", "-fno-diagnostics-show-caret",
             "-MD", "-MF", str(list_),
             f"-I{PACKAGE / 'include'}", f"-I{PACKAGE / 'include' / 'generated'}", str(source), "-o", str(made),
             f"-L{PACKAGE}", "-l:libchattygraph.so", f"-Wl,-rpath,{PACKAGE}",

@@ -68,14 +68,16 @@ def test_a_program_in_source_runs_as_any_other(own_cache: pathlib.Path) -> None:
 
 
 def test_a_file_and_what_it_includes(tmp_path: pathlib.Path, own_cache: pathlib.Path) -> None:
-    (tmp_path / "limit.h").write_text("#pragma once\nconstexpr unsigned kLimit = 1;\n")
-    (tmp_path / "hops.h").write_text('#include "limit.h"\n' + REACH.replace("limit = 3", "limit = kLimit"))
+    text = REACH.replace("limit = 3", "limit = kLimit").replace('"most edges"', "kHelp")
+    (tmp_path / "limit.h").write_text('#pragma once\nconstexpr unsigned kLimit = 1;\nconstexpr char kHelp[] = "few";\n')
+    (tmp_path / "hops.h").write_text('#include "limit.h"\n' + text)
     matrix = random_matrix(100, 300, 5)
     first = cg.program(tmp_path / "hops.h", type="Hops", name="near")
     assert first.name == "near" and first.parameters[1]["default"] == "1"
-    (tmp_path / "limit.h").write_text("#pragma once\nconstexpr unsigned kLimit = 7;\n")
+    (tmp_path / "limit.h").write_text('#pragma once\nconstexpr unsigned kLimit = 7;\nconstexpr char kHelp[] = "more";\n')
     second = cg.program(tmp_path / "hops.h", name="near")
     assert second.parameters[1]["default"] == "7"
+    assert [program.parameters[1]["help"] for program in (first, second)] == ["few", "more"]  # types of one name stay apart
     assert (first(matrix, source=0) == cg.UNREACHED).sum() >= (second(matrix, source=0) == cg.UNREACHED).sum()
 
 

@@ -153,7 +153,7 @@ def test_networkx_own_tests(tmp_path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--pyargs"]
     done = subprocess.run(
         [*command, *(f"networkx.algorithms.{module}" for module in modules)],
-        capture_output=True, text=True, timeout=280, env=environment, cwd=tmp_path,
+        capture_output=True, text=True, timeout=800, env=environment, cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]
     assert " passed" in done.stdout

@@ -138,7 +138,7 @@ def in_another_process(code: str, **options) -> subprocess.CompletedProcess:
     """Runs Python code in a process of its own."""
     prologue = "import os, sys, signal, threading, gc\nimport numpy as np, scipy.sparse as sp, chattygraph as cg\n"
     prologue += "m = sp.eye_array(100, k=1, format='csr', dtype=np.float32)\n"
-    return subprocess.run([sys.executable, "-c", prologue + code], capture_output=True, text=True, timeout=120, **options)
+    return subprocess.run([sys.executable, "-c", prologue + code], capture_output=True, text=True, timeout=600, **options)
 
 
 def test_ctrl_c_ends_a_run() -> None:
