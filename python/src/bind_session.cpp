@@ -114,7 +114,8 @@ Outcome RunHere(KeptSession& session, const std::shared_ptr<const Registry>& reg
   request.traced = traced;
 
   std::stop_source stop;
-  if (!InMainThread()) {
+  // A change of threads may take longer than a short run.
+  if (!InMainThread() || session.IsShort(request)) {
     const nb::gil_scoped_release released;
     return session.Run(std::move(request), stop, waits);
   }

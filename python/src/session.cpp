@@ -21,6 +21,21 @@ ParameterValues Complete(const RegisteredProgram& program, ParameterValues given
   return given;
 }
 
+/// The parameters of a request that are no vertices.
+ParameterValues GivenNumbers(const RegisteredProgram& program, const ParameterValues& parameters) {
+  ParameterValues numbers = parameters;
+  for (const ParameterInfo& parameter : program.parameters()) {
+    if (parameter.is_vertex) numbers.erase(parameter.name);
+  }
+  return numbers;
+}
+
+/// Equal texts: the same program, value and options.
+std::string KeyOf(const Request& request, const RegisteredProgram& program) {
+  return fmt::format("{}\n{}\n{}\n{}", static_cast<const void*>(request.registry.get()), program.name(), request.value,
+                     *request.options_key);
+}
+
 }  // namespace
 
 KeptSession::KeptSession(std::shared_ptr<const Graph> graph, const std::string& devices, const SessionOptions& options)
@@ -90,8 +105,7 @@ Outcome KeptSession::Run(Request request, std::stop_source& stop, bool waits) {
   std::string key;
   if (keeps) {
     complete = Complete(program, resolved.values, data);
-    key = fmt::format("{}\n{}\n{}\n{}", static_cast<const void*>(request.registry.get()), program.name(), request.value,
-                      *request.options_key);
+    key = KeyOf(request, program);
     kept = TakeKept(key, complete);
   }
   if (kept == nullptr) {
@@ -111,8 +125,10 @@ Outcome KeptSession::Run(Request request, std::stop_source& stop, bool waits) {
       prepare();
     }
   }
+  kept->given = GivenNumbers(program, request.parameters);
   const std::stop_callback forward(stop.get_token(), [&] { kept->stop.request_stop(); });
   outcome.statistics = kept->job->Execute();
+  kept->last_ms = outcome.statistics.time_ms;
   outcome.values = kept->job->Output();
   outcome.parameters = std::move(resolved.values);
   outcome.request = std::move(request);
@@ -123,6 +139,20 @@ Outcome KeptSession::Run(Request request, std::stop_source& stop, bool waits) {
     if (jobs_.size() > kJobs) jobs_.pop_back();
   }
   return outcome;
+}
+
+bool KeptSession::IsShort(const Request& request) const {
+  constexpr double kShortMs = 5;
+  constexpr EdgeIndex kFewEdges = EdgeIndex{1} << 20;
+  if (!request.options_key || request.traced || graph_->edges() > kFewEdges || graph_->vertices() > kFewEdges) return false;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || session_ == nullptr) return false;
+  const RegisteredProgram& program = FindProgram(*request.registry, request.program, session_->device(0).kind());
+  const std::string key = KeyOf(request, program);
+  const ParameterValues given = GivenNumbers(program, request.parameters);
+  return std::any_of(jobs_.begin(), jobs_.end(), [&](const std::unique_ptr<KeptJob>& kept) {
+    return kept->last_ms < kShortMs && kept->key == key && kept->given == given;
+  });
 }
 
 void KeptSession::Close() {

@@ -51,6 +51,9 @@ class KeptSession {
   /// Runs the request. Ends after the current round once `stop` is requested, with Ended::kStopped. `waits`: waits for a run
   /// of another thread, instead of throwing UsageError. Throws UsageError after Close, and what RunByName throws.
   Outcome Run(Request request, std::stop_source& stop, bool waits);
+  /// Whether the request repeats a run of a few milliseconds on a small graph, perhaps from another vertex: so that nobody
+  /// will want to stop it.
+  bool IsShort(const Request& request) const;
   /// Frees devices and jobs, after the current run.
   void Close();
   /// Whether Close was called.
@@ -67,7 +70,9 @@ class KeptSession {
   struct KeptJob {
     std::string key;
     std::shared_ptr<const Registry> registry;  // keeps the program's code
-    ParameterValues parameters;
+    ParameterValues given;                     // the caller's, without vertices
+    ParameterValues parameters;                // all of them
+    double last_ms = 0;                        // time of the last run
     std::stop_source stop;
     std::unique_ptr<RegisteredJob> job;
   };

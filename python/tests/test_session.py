@@ -153,6 +153,20 @@ def test_ctrl_c_ends_a_run() -> None:
     assert done.stderr == ""
 
 
+def test_ctrl_c_ends_a_long_run_after_short_ones() -> None:
+    """Runs that repeat a short one take no thread of their own; one with other parameters is none of these."""
+    done = in_another_process(
+        "session = cg.Session(m)\n"
+        "short = [session.run('pagerank', rounds=3).values for _ in range(5)]\n"
+        "short += [session.run('bfs', source=s).values for s in range(5)]\n"
+        "threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n    session.run('pagerank', rounds=2_000_000_000)\n"
+        "except KeyboardInterrupt:\n    print('interrupted')\n"
+        "print(np.array_equal(session.run('pagerank', rounds=3).values, short[0]))\n"
+    )
+    assert done.stdout.split() == ["interrupted", "True"], done.stderr
+
+
 def test_a_handler_of_a_signal_may_run_programs() -> None:
     done = in_another_process(
         "session, graph = cg.Session(m), cg.Graph(m)\n"
