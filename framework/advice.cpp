@@ -18,9 +18,10 @@ constexpr double kRoundUs = 20, kExchangeUs = 30, kEdgesAUs = 8000;
 // two devices with a core each, run times of the same search vary by a factor of almost three, probably with the core on
 // which a thread wakes. This was not traced.
 constexpr double kHostExchangeUs = 20, kHostEdgesAUs = 200;
-constexpr double kHostSlower = 0.1;  // share of the run time that exchanges may take without advice
-constexpr double kDeepLevels = 32;   // fewer cost little in any engine
-constexpr double kExponential = 6;   // a dimension above that of spatial graphs
+constexpr double kHostSlower = 0.1;                   // share of the run time that exchanges may take without advice
+constexpr double kDeepLevels = 32;                    // fewer cost little in any engine
+constexpr EdgeIndex kDeepEdges = EdgeIndex{1} << 15;  // likewise, of smaller graphs
+constexpr double kExponential = 6;                    // a dimension above that of spatial graphs
 
 }  // namespace
 
@@ -77,8 +78,9 @@ Expansion EstimateExpansionFrom(const Graph& graph, VertexId start, std::size_t 
 double LevelsIfDeep(const Graph& graph, DeviceKind kind) {
   constexpr std::size_t kBudget = std::size_t{1} << 15;
   constexpr VertexId kStarts = 3;
+  if (graph.edges() < kDeepEdges) return 0;
   double levels = 0;
-  for (VertexId i = 0; i < kStarts && graph.vertices() > 0; ++i) {  // the start may lie in a small component
+  for (VertexId i = 0; i < kStarts; ++i) {  // the start may lie in a small component
     const VertexId start = graph.vertices() / kStarts * i + graph.vertices() / (2 * kStarts);
     levels = std::max(levels, EstimateExpansionFrom(graph, start, kBudget).levels);
   }

@@ -31,7 +31,7 @@ struct Noting {
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kMonotone;
   Value InitVertex(Vertex v) const {
-    if (v.id % 16 == 0) {
+    if (v.id % 16 == 8) {  // not one of the vertices by which a fused engine samples the program
       const std::string cpus = CpuListText(AllowedCpus());
       const std::lock_guard lock(g_mutex);
       g_seen[v.id < kPairedVertices / 2 ? 0 : 1].insert(cpus);

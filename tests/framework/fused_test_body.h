@@ -218,7 +218,7 @@ class FusedTest : public testing::TestWithParam<FusedCase> {
       const Result<P> result = chatty::Run(session, program, options);
       ASSERT_EQ(ToVector(result.values), ToVector(expected));
       EXPECT_TRUE(result.statistics.converged);
-      if (GetParam().together && CarriesNothing<P>()) {
+      if (GetParam().together && CarriesNothing<P>() && session.graph().edges() > 0) {
         EXPECT_GT(result.statistics.fused_steps, 0u);
       }
     }

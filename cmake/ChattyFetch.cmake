@@ -1,0 +1,86 @@
+# Makes the packages that the library cannot do without, and that are not installed, from their sources: for `pip install`, which
+# is to need a compiler and CMake alone (CHATTY_FETCH_MISSING). Sources are Debian 12's, with its checksums; two servers have
+# them. Each package is one target of this build, compiled as the library is, and is not installed.
+
+set(chatty_fetch_servers "https://deb.debian.org/debian/pool/main"
+                         "https://snapshot.debian.org/archive/debian/20250520T000000Z/pool/main")
+set(chatty_fetch_fmt f/fmtlib/fmtlib_9.1.0+ds1.orig.tar.gz 84ce1c2d0be3a9863935137969dcec6970125caac032f82474640bfc81463583)
+set(chatty_fetch_spdlog s/spdlog/spdlog_1.10.0+ds.orig.tar.xz
+                        620ca6842b5c21014470bd42eb4716024674214fb973b5ffa3aaea33310ad327)
+set(chatty_fetch_Zstd libz/libzstd/libzstd_1.5.4+dfsg2.orig.tar.xz
+                      8cf4bbb65e77ec348d052c8d6230eba66d435bddf64c8b5be2fcb16880c19953)
+set(chatty_fetch_nlohmann_json n/nlohmann-json3/nlohmann-json3_3.11.2.orig.tar.gz
+                               d69f9deb6a75e2580465c6c4c5111b89c4dc2fa94e3a85fcd2ffcd9a143d9273)
+set(chatty_fetch_ZLIB z/zlib/zlib_1.2.13.dfsg.orig.tar.bz2 71feb7947e3c00ef125f83b79a4e529bde31171e5babe48b391f06758d1ab0a1)
+
+# chatty_fetch_sources(PACKAGE FOLDER): downloads and unpacks a package once. Sets FOLDER to its top folder, or to nothing.
+function(chatty_fetch_sources package folder)
+  list(GET chatty_fetch_${package} 0 path)
+  list(GET chatty_fetch_${package} 1 checksum)
+  get_filename_component(name "${path}" NAME)
+  set(archive "${PROJECT_BINARY_DIR}/packages/${name}")
+  set(unpacked "${PROJECT_BINARY_DIR}/packages/${package}")
+  set(found "")
+  if(EXISTS "${archive}")
+    file(SHA256 "${archive}" found)
+  endif()
+  foreach(server IN LISTS chatty_fetch_servers)
+    if(found STREQUAL checksum)
+      break()
+    endif()
+    message(STATUS "Fetching ${server}/${path}")
+    file(DOWNLOAD "${server}/${path}" "${archive}" TIMEOUT 300 STATUS status)
+    set(found "")
+    if(status MATCHES "^0;")
+      file(SHA256 "${archive}" found)
+    endif()
+  endforeach()
+  set(${folder} "" PARENT_SCOPE)
+  if(NOT found STREQUAL checksum)
+    file(REMOVE "${archive}")
+    return()
+  endif()
+  if(NOT EXISTS "${unpacked}")
+    file(ARCHIVE_EXTRACT INPUT "${archive}" DESTINATION "${unpacked}")
+  endif()
+  file(GLOB top LIST_DIRECTORIES true "${unpacked}/*")
+  list(GET top 0 top)
+  set(${folder} "${top}" PARENT_SCOPE)
+endfunction()
+
+# chatty_fetch_library(TARGET INCLUDE SOURCES...): a static library of these sources.
+function(chatty_fetch_library target include)
+  string(REPLACE "::" "_" name "chatty_fetched_${target}")
+  add_library(${name} STATIC ${ARGN})
+  add_library(${target} ALIAS ${name})
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(${name} SYSTEM PUBLIC "${include}")
+endfunction()
+
+# chatty_fetch(PACKAGE): makes the package's target, if its sources can be had.
+macro(chatty_fetch package)
+  chatty_fetch_sources(${package} chatty_fetched)
+  if(chatty_fetched)
+    if("${package}" STREQUAL "fmt")
+      chatty_fetch_library(fmt::fmt "${chatty_fetched}/include" "${chatty_fetched}/src/format.cc" "${chatty_fetched}/src/os.cc")
+    elseif("${package}" STREQUAL "ZLIB")
+      enable_language(C)
+      file(GLOB chatty_fetched_sources "${chatty_fetched}/*.c")
+      chatty_fetch_library(ZLIB::ZLIB "${chatty_fetched}" ${chatty_fetched_sources})
+      target_compile_definitions(chatty_fetched_ZLIB_ZLIB PRIVATE HAVE_UNISTD_H)
+    elseif("${package}" STREQUAL "Zstd")
+      enable_language(C)
+      file(GLOB chatty_fetched_sources "${chatty_fetched}/lib/common/*.c" "${chatty_fetched}/lib/compress/*.c"
+           "${chatty_fetched}/lib/decompress/*.c")
+      chatty_fetch_library(zstd::zstd "${chatty_fetched}/lib" ${chatty_fetched_sources})
+      target_compile_definitions(chatty_fetched_zstd_zstd PRIVATE ZSTD_DISABLE_ASM)  # a source in assembler is left out
+    elseif("${package}" STREQUAL "spdlog")
+      add_library(spdlog::spdlog INTERFACE IMPORTED GLOBAL)
+      target_include_directories(spdlog::spdlog SYSTEM INTERFACE "${chatty_fetched}/include")
+      target_compile_definitions(spdlog::spdlog INTERFACE SPDLOG_FMT_EXTERNAL)
+    elseif("${package}" STREQUAL "nlohmann_json")
+      add_library(nlohmann_json::nlohmann_json INTERFACE IMPORTED GLOBAL)
+      target_include_directories(nlohmann_json::nlohmann_json SYSTEM INTERFACE "${chatty_fetched}/include")
+    endif()
+  endif()
+endmacro()

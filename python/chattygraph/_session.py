@@ -1,0 +1,261 @@
+"""Sessions and runs: a graph on its devices, and what a program has computed there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _core
+from ._errors import UsageError
+from ._graph import Graph, GraphLike
+
+if TYPE_CHECKING:
+    from ._programs import Program
+
+__all__ = ["Run", "Session", "Statistics"]
+
+#: Options of a run, as the command line has them, with dashes as underscores.
+RUN_OPTIONS = (
+    "direction", "execution", "comm", "links", "tiles", "records", "delta", "slots", "max_rounds", "timeout", "explain",
+)  # fmt: skip
+
+
+class Statistics(dict):
+    """What a run has counted and timed: a dictionary whose entries are also attributes.
+
+    ``rounds``, ``time_ms``, ``edges_touched``, ``ended``, ``converged``, ``execution``, ``devices`` and others have the
+    meaning of ``chatty run --json``.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"a run has no statistic {name!r}") from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self]
+
+
+class Run:
+    """A program's answer on one graph.
+
+    Attributes:
+        program: name of the program.
+        values: one number for each vertex, in the order of the graph's vertices. An array of the caller's own.
+    """
+
+    __slots__ = ("_core", "program", "values", "_statistics")
+
+    def __init__(self, core: _core.Run, program: str, values: np.ndarray) -> None:
+        self._core = core
+        self.program = program
+        self.values = values
+        self._statistics: Statistics | None = None
+
+    @property
+    def value(self) -> str:
+        """What the values are, as "level" or "distance"."""
+        return self._core.value
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The parameters that were set or chosen, as text. Vertices count from 0."""
+        return self._core.parameters
+
+    @property
+    def statistics(self) -> Statistics:
+        """What was counted and timed."""
+        if self._statistics is None:
+            self._statistics = Statistics(self._core.statistics)
+        return self._statistics
+
+    @property
+    def trace(self) -> _core.Trace | None:
+        """What happened when, for runs with ``trace=True``: ``events()``, and ``save(path)`` for https://ui.perfetto.dev."""
+        return self._core.trace
+
+    @property
+    def total(self) -> int | None:
+        """The one number that the values add up to, as the number of triangles; None for programs without one."""
+        return self._core.total(self.values)
+
+    def verify(self) -> tuple[bool, str]:
+        """Whether ``values`` are right, by the program's own verifier, and what was checked or what is wrong."""
+        return self._core.verify(self.values)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False and dtype is not None and np.dtype(dtype) != self.values.dtype:
+            raise ValueError("values of another type need a copy")
+        array = self.values if dtype is None else self.values.astype(dtype, copy=False)
+        return array.copy() if copy else array
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        s = self.statistics
+        return (
+            f"<chattygraph.Run {self.program}: {len(self.values)} values '{self.value}', {s['rounds']} rounds, "
+            f"{s['time_ms']:.3f} ms, {s['ended']}>"
+        )
+
+
+def parameter_text(name: str, value: Any) -> str:
+    """A number as the library reads it."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        return str(int(value))
+    try:
+        return str(value.__index__())
+    except (AttributeError, TypeError):
+        pass
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise UsageError(f"parameter {name}: {value!r} is not a number") from None
+    return str(int(number)) if math.isfinite(number) and number == int(number) and abs(number) < 2**53 else repr(number)
+
+
+def _option_text(name: str, value: Any) -> str:
+    if name == "delta" and isinstance(value, float) and math.isinf(value):
+        return "off"
+    return parameter_text(name, value)
+
+
+class Session:
+    """A graph on its devices, for any number of runs.
+
+    It keeps the divided graph and the state of the last programs, so that a further run only runs. Use it as a context
+    manager, or call ``close``. One thread at a time may use a session.
+
+    Args:
+        graph: what Graph takes.
+        devices: "auto": all GPUs, or else the host; "host:4"; "cuda:0,1"; as ``chatty run --devices`` takes it.
+        partition: how vertices are divided among devices.
+        seed: of partitions "random" and "metis".
+        threads: CPU threads; 0: one per core.
+        memory_limit: bytes that each device may hold; 0: its free memory.
+        host_memory_limit: bytes that the host may hold; 0: the available memory.
+    """
+
+    __slots__ = ("_core", "_graph", "_waits", "__weakref__")
+
+    def __init__(
+        self,
+        graph: GraphLike,
+        devices: str = "auto",
+        *,
+        partition: str = "edge-balanced",
+        seed: int = 1,
+        threads: int = 0,
+        memory_limit: int = 0,
+        host_memory_limit: int = 0,
+        _waits: bool = False,
+    ) -> None:
+        self._graph: Graph = graph if _waits else Graph(graph)
+        self._waits = _waits
+        if not isinstance(devices, str):
+            raise UsageError(f"devices {devices!r}: it is a text such as 'host:4' or 'cuda:0,1'")
+        self._core = _core.Session(
+            self._graph._handle,
+            devices,
+            partition=partition,
+            seed=seed,
+            threads=threads,
+            memory_limit=memory_limit,
+            host_memory_limit=host_memory_limit,
+        )
+
+    @property
+    def graph(self) -> Graph:
+        """The graph."""
+        return self._graph
+
+    @property
+    def devices(self) -> list[str]:
+        """The devices, as "host:0" or "cuda:1"."""
+        return self._core.devices
+
+    @property
+    def closed(self) -> bool:
+        """Whether the devices were freed."""
+        return self._core.closed
+
+    def run(
+        self,
+        program: str | Program,
+        *,
+        value: str | None = None,
+        trace: bool = False,
+        **arguments: Any,
+    ) -> Run:
+        """Runs a program and returns its answer with statistics.
+
+        Args:
+            program: a name, as "bfs", or what ``chattygraph.program`` has compiled.
+            value: what to compute, for programs with several values, as "parent" of bfs.
+            trace: whether to record a trace.
+            arguments: the program's parameters and vertex data (arrays), and the options of a run: direction, execution,
+                comm, links, tiles, records, delta, slots, max_rounds, timeout in seconds, explain. None: the default.
+        """
+        from ._programs import find
+
+        return self._run(find(program), value, trace, arguments)
+
+    def _run(self, program: Program, value: str | None, trace: bool, arguments: Mapping[str, Any]) -> Run:
+        parameters: dict[str, str] = {}
+        options: dict[str, str] = {}
+        data: dict[str, np.ndarray] = {}
+        for name, given in arguments.items():
+            if given is None:
+                continue
+            if name in program._kinds:
+                kind = program._kinds[name]
+                if kind == "data":
+                    data[name] = program._data(name, given)
+                elif kind == "vertex":
+                    parameters[name] = self._vertex(name, given)
+                else:
+                    parameters[name] = parameter_text(name, given)
+            elif name in RUN_OPTIONS:
+                options[name] = _option_text(name, given)
+            else:
+                parameters[name] = parameter_text(name, given)  # the library knows names that are alike
+        values, core = self._core.run(
+            program._registry,
+            program.name,
+            parameters,
+            value=value or "",
+            options=options,
+            data=data,
+            trace=trace,
+            waits=self._waits,
+        )
+        return Run(core, program.name, values)
+
+    def _vertex(self, name: str, given: Any) -> str:
+        nodes = self._graph.nodes
+        if nodes is None:
+            return parameter_text(name, given)
+        if isinstance(given, str) and (given == "max-degree" or given == "random" or given.startswith("random:")):
+            if given not in nodes:
+                return given
+        return str(self._graph.index(given))
+
+    def close(self) -> None:
+        """Frees devices and memory. Later runs raise UsageError."""
+        self._core.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<chattygraph.Session on {', '.join(self.devices)}{', closed' if self.closed else ''}>"

@@ -1,0 +1,47 @@
+/// \file
+/// NumPy arrays as arrays of the library, and back: a view where the types allow one, else a checked conversion.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <string_view>
+
+#include "chatty/core/array.h"
+#include "chatty/core/graph.h"
+#include "chatty/framework/registry.h"
+#include "chatty/framework/vertex_data.h"
+
+namespace chatty::python {
+
+namespace nb = nanobind;
+
+/// Any NumPy array of numbers, perhaps one that must not be written.
+using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
+
+/// Vertices from an array of whole numbers. A view of arrays of 32 bits; others are converted. `limit`: throws InputError
+/// for an entry that is negative or not below it, with its position; 0 leaves values below 2^32 - 1 to the caller. `name` is
+/// the array's in errors.
+Array<VertexId> VerticesOf(const AnyArray& array, std::string_view name, std::uint64_t limit);
+/// Offsets from an array of whole numbers. A view of arrays of 64 bits; others are converted. Negative entries become ones
+/// that are larger than any number of edges.
+Array<EdgeIndex> OffsetsOf(const AnyArray& array, std::string_view name);
+/// Weights: views of int32 and float32 arrays; other whole numbers become int32, other real ones float32. Throws InputError
+/// for a weight that is not a number or does not fit, with its position.
+Weights WeightsOf(const AnyArray& array, std::string_view name);
+/// A copy with the type of a program's vertex data. Throws InputError for another type.
+VertexArray VertexDataOf(const AnyArray& array, std::string_view name);
+
+/// Copies of arrays that are views; others as they are.
+void Own(Adjacency& adjacency);
+
+/// A NumPy array that owns these values.
+nb::object ToNumpy(ErasedValues values);
+/// A NumPy array of these entries, which must not be written. `owner` keeps them in memory.
+template <class T>
+nb::object ViewAsNumpy(const T* data, std::size_t size, nb::handle owner) {
+  return nb::cast(nb::ndarray<nb::numpy, const T, nb::ndim<1>>(data, {size}, owner));
+}
+
+}  // namespace chatty::python

@@ -1,0 +1,170 @@
+#include "session.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "chatty/core/error.h"
+#include "chatty/framework/run_by_name.h"
+#include "process.h"
+
+namespace chatty::python {
+namespace {
+
+/// The parameters of a run, all of them: those that are not given have their defaults.
+ParameterValues Complete(const RegisteredProgram& program, ParameterValues given, std::span<const VertexDataInfo> data) {
+  for (const ParameterInfo& parameter : program.parameters()) {
+    if (!IsReplaced(parameter.name, data)) given.try_emplace(parameter.name, parameter.default_value);
+  }
+  return given;
+}
+
+/// The parameters of a request that are no vertices.
+ParameterValues GivenNumbers(const RegisteredProgram& program, const ParameterValues& parameters) {
+  ParameterValues numbers = parameters;
+  for (const ParameterInfo& parameter : program.parameters()) {
+    if (parameter.is_vertex) numbers.erase(parameter.name);
+  }
+  return numbers;
+}
+
+/// Equal texts: the same program, value and options.
+std::string KeyOf(const Request& request, const RegisteredProgram& program) {
+  return fmt::format("{}\n{}\n{}\n{}", static_cast<const void*>(request.registry.get()), program.name(), request.value,
+                     *request.options_key);
+}
+
+}  // namespace
+
+KeptSession::KeptSession(std::shared_ptr<const Graph> graph, const std::string& devices, const SessionOptions& options)
+    : graph_(std::move(graph)), session_(std::make_unique<Session>(*graph_, devices, options)) {
+  for (const Device* device : session_->devices()) labels_.push_back(device->label());
+}
+
+KeptSession::~KeptSession() {
+  if (OwnProcess() == ::getpid()) return;
+  // The devices' threads are not in this process, so nothing can wait for their end.
+  static_cast<void>(session_.release());
+  for (std::unique_ptr<KeptJob>& job : jobs_) static_cast<void>(job.release());
+  static_cast<void>(new std::shared_ptr<const Graph>(graph_));
+}
+
+std::unique_ptr<KeptSession::KeptJob> KeptSession::TakeKept(const std::string& key, const ParameterValues& parameters) {
+  for (auto kept = jobs_.begin(); kept != jobs_.end(); ++kept) {
+    if ((*kept)->key != key) continue;
+    const ParameterValues& old = (*kept)->parameters;
+    const bool same_names = std::equal(old.begin(), old.end(), parameters.begin(), parameters.end(),
+                                       [](const auto& a, const auto& b) { return a.first == b.first; });
+    if (!same_names) continue;
+    std::string changed;
+    int changes = 0;
+    for (const auto& [name, value] : parameters) {
+      if (old.find(name)->second == value) continue;
+      changed = name;
+      ++changes;
+    }
+    if (changes > 1) continue;  // checks see one change at a time, and two may be valid together only
+    std::unique_ptr<KeptJob> found = std::move(*kept);
+    jobs_.erase(kept);
+    if (changes == 1) {
+      found->job->Set(changed, parameters.find(changed)->second);
+      found->parameters = parameters;
+    }
+    return found;
+  }
+  return nullptr;
+}
+
+Outcome KeptSession::Run(Request request, std::stop_source& stop, bool waits) {
+  CheckProcess();
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (waits) {
+    lock.lock();
+  } else if (!lock.try_lock()) {
+    throw UsageError("this session runs a program in another thread; wait for it, or open a session for each thread");
+  }
+  if (session_ == nullptr) throw UsageError("this session is closed; open another one");
+
+  const DeviceKind kind = session_->device(0).kind();
+  const RegisteredProgram& program = FindProgram(*request.registry, request.program, kind);
+  NamedParameters named(program);
+  for (const auto& [name, value] : request.parameters) named.Set(name, value);
+  named.Check();
+  std::vector<VertexDataInfo> data = program.vertex_data();
+  std::erase_if(data, [&](const VertexDataInfo& info) { return !request.options.vertex_data.contains(info.name); });
+  ResolvedParameters resolved = named.Resolve(*graph_, data);
+  if (resolved.source) resolved.values["source"] = fmt::format("{}", resolved.source->Pick(*graph_, 0));
+
+  Outcome outcome;
+  if (request.traced) outcome.trace = std::make_shared<Trace>();
+  const bool keeps = request.options_key && !request.traced;
+  std::unique_ptr<KeptJob> kept;
+  ParameterValues complete;
+  std::string key;
+  if (keeps) {
+    complete = Complete(program, resolved.values, data);
+    key = KeyOf(request, program);
+    kept = TakeKept(key, complete);
+  }
+  if (kept == nullptr) {
+    kept = std::make_unique<KeptJob>();
+    kept->key = key;
+    kept->registry = request.registry;
+    kept->parameters = std::move(complete);
+    RunOptions options = request.options;
+    options.stop = kept->stop.get_token();
+    options.trace = outcome.trace.get();
+    const auto prepare = [&] { kept->job = program.Prepare(*session_, resolved.values, request.value, options); };
+    try {
+      prepare();
+    } catch (const OutOfMemoryError&) {
+      if (jobs_.empty()) throw;
+      jobs_.clear();
+      prepare();
+    }
+  }
+  kept->given = GivenNumbers(program, request.parameters);
+  const std::stop_callback forward(stop.get_token(), [&] { kept->stop.request_stop(); });
+  outcome.statistics = kept->job->Execute();
+  kept->last_ms = outcome.statistics.time_ms;
+  outcome.values = kept->job->Output();
+  outcome.parameters = std::move(resolved.values);
+  outcome.request = std::move(request);
+  outcome.graph = graph_;
+  outcome.kind = kind;
+  if (keeps && !kept->stop.stop_requested()) {
+    jobs_.push_front(std::move(kept));
+    if (jobs_.size() > kJobs) jobs_.pop_back();
+  }
+  return outcome;
+}
+
+bool KeptSession::IsShort(const Request& request) const {
+  constexpr double kShortMs = 5;
+  constexpr EdgeIndex kFewEdges = EdgeIndex{1} << 20;
+  if (!request.options_key || request.traced || graph_->edges() > kFewEdges || graph_->vertices() > kFewEdges) return false;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || session_ == nullptr) return false;
+  const RegisteredProgram& program = FindProgram(*request.registry, request.program, session_->device(0).kind());
+  const std::string key = KeyOf(request, program);
+  const ParameterValues given = GivenNumbers(program, request.parameters);
+  return std::any_of(jobs_.begin(), jobs_.end(), [&](const std::unique_ptr<KeptJob>& kept) {
+    return kept->last_ms < kShortMs && kept->key == key && kept->given == given;
+  });
+}
+
+void KeptSession::Close() {
+  CheckProcess();
+  const std::scoped_lock lock(mutex_);
+  jobs_.clear();
+  session_.reset();
+}
+
+bool KeptSession::closed() const {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  return lock.owns_lock() && session_ == nullptr;
+}
+
+}  // namespace chatty::python

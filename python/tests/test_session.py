@@ -1,0 +1,260 @@
+"""Sessions: many runs, statistics and traces, Ctrl-C, threads and forks."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import threading
+import weakref
+
+import numpy as np
+import pytest
+from conftest import random_matrix
+
+import chattygraph as cg
+
+
+def test_many_runs(graph: cg.Graph) -> None:
+    with cg.Session(graph, "host:2") as session:
+        assert session.devices == ["host:0", "host:1"]
+        for source in range(20):
+            assert np.array_equal(session.run("bfs", source=source).values, cg.bfs(graph, source=source))
+            assert session.run("pagerank", rounds=source + 1).statistics.rounds == source + 1
+        assert np.array_equal(cg.sssp(session, source=1), cg.sssp(graph, source=1))
+        with pytest.raises(cg.UsageError, match="session has its devices"):
+            cg.bfs(session, devices="host:3")
+    assert session.closed and "closed" in repr(session)
+    with pytest.raises(cg.UsageError, match="closed"):
+        session.run("bfs")
+    session.close()
+
+
+def test_a_job_that_is_kept_goes_back_to_defaults(graph: cg.Graph) -> None:
+    session = cg.Session(graph)
+    first = session.run("pagerank").values
+    session.run("pagerank", damping=0.5)
+    session.run("pagerank", damping=0.5, rounds=3)
+    with pytest.raises(cg.UsageError):
+        session.run("pagerank", damping=7)
+    assert np.array_equal(session.run("pagerank").values, first)
+
+
+def test_answers_are_the_callers_own(graph: cg.Graph) -> None:
+    session = cg.Session(graph)
+    first = session.run("bfs", source=0).values
+    kept = first.copy()
+    session.run("bfs", source=1).values[:] = 0
+    assert np.array_equal(first, kept)
+    session.close()
+    del session, graph
+    gc.collect()
+    assert np.array_equal(first, kept)
+
+
+def test_statistics_and_trace(graph: cg.Graph, tmp_path) -> None:
+    run = cg.run("bfs", graph, source=0, devices="host:2", trace=True, explain=True)
+    statistics = run.statistics
+    assert statistics.converged and statistics["ended"] == "converged" and statistics.rounds > 1
+    assert [device["device"] for device in statistics.devices] == ["host:0", "host:1"]
+    assert sum(device["vertices"] for device in statistics.devices) == graph.vertices
+    assert statistics.buffers and statistics.pairs and "rounds" in dir(statistics)
+    with pytest.raises(AttributeError, match="no statistic"):
+        _ = statistics.speed
+    events = run.trace.events()
+    assert {"host:0", "host:1"} <= {event["track"] for event in events}
+    run.trace.save(str(tmp_path / "run.json"))
+    assert json.loads((tmp_path / "run.json").read_text())["traceEvents"]
+    assert cg.run("bfs", graph).trace is None
+    assert repr(run).startswith("<chattygraph.Run bfs: 200 values 'level'")
+    assert np.array_equal(np.asarray(run), run.values)
+
+
+def test_limits_of_rounds(graph: cg.Graph) -> None:
+    run = cg.run("bfs", graph, source=0, max_rounds=1)
+    assert run.statistics.ended == "max_rounds" and not run.statistics.converged
+
+
+def test_memory_limits(graph: cg.Graph) -> None:
+    with pytest.raises(cg.OutOfMemoryError, match="needs|need"):
+        cg.Session(graph, memory_limit=1000).run("bfs")
+    with pytest.raises(MemoryError):
+        cg.Session(graph, memory_limit=1000).run("bfs")
+
+
+def test_a_graph_without_vertices() -> None:
+    empty = cg.Graph(([], []), vertices=0)
+    assert len(cg.pagerank(empty)) == 0
+    with pytest.raises(cg.UsageError, match="no vertices"):
+        cg.bfs(empty)
+
+
+# ------------------------------------------------------------------ threads ----
+def test_functions_from_many_threads(graph: cg.Graph) -> None:
+    expected = [cg.bfs(graph, source=s) for s in range(8)]
+    failures = []
+
+    def work(s: int) -> None:
+        try:
+            for _ in range(20):
+                assert np.array_equal(cg.bfs(graph, source=s), expected[s])
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=work, args=(s,)) for s in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def long_run(session: cg.Session, **arguments) -> cg.Run:
+    """A run of minutes, unless it is stopped."""
+    return session.run("pagerank", rounds=50_000_000, **arguments)
+
+
+def test_a_session_is_one_threads_at_a_time() -> None:
+    session = cg.Session(random_matrix(2000, 20_000, 1))
+    ended = []
+    thread = threading.Thread(target=lambda: ended.append(session.run("pagerank", rounds=20_000)))
+    thread.start()
+    refused = 0
+    while thread.is_alive() and not refused:
+        try:
+            session.run("bfs")
+        except cg.UsageError as error:
+            assert "another thread" in str(error)
+            refused += 1
+    thread.join()
+    assert refused or ended
+    session.run("bfs")
+
+
+# ---------------------------------------------------------------- processes ----
+def in_another_process(code: str, **options) -> subprocess.CompletedProcess:
+    """Runs Python code in a process of its own."""
+    prologue = "import os, sys, signal, threading, gc\nimport numpy as np, scipy.sparse as sp, chattygraph as cg\n"
+    prologue += "m = sp.eye_array(100, k=1, format='csr', dtype=np.float32)\n"
+    return subprocess.run([sys.executable, "-c", prologue + code], capture_output=True, text=True, timeout=600, **options)
+
+
+def test_ctrl_c_ends_a_run() -> None:
+    done = in_another_process(
+        "session = cg.Session(m)\n"
+        "threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n    session.run('pagerank', rounds=2_000_000_000)\n"
+        "except KeyboardInterrupt:\n    print('interrupted')\n"
+        "print(session.run('bfs', source=0).values[5])\n"
+    )
+    assert done.stdout.split() == ["interrupted", "5"], done.stderr
+    assert done.stderr == ""
+
+
+def test_ctrl_c_ends_a_long_run_after_short_ones() -> None:
+    """Runs that repeat a short one take no thread of their own; one with other parameters is none of these."""
+    done = in_another_process(
+        "session = cg.Session(m)\n"
+        "short = [session.run('pagerank', rounds=3).values for _ in range(5)]\n"
+        "short += [session.run('bfs', source=s).values for s in range(5)]\n"
+        "threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n    session.run('pagerank', rounds=2_000_000_000)\n"
+        "except KeyboardInterrupt:\n    print('interrupted')\n"
+        "print(np.array_equal(session.run('pagerank', rounds=3).values, short[0]))\n"
+    )
+    assert done.stdout.split() == ["interrupted", "True"], done.stderr
+
+
+def test_a_handler_of_a_signal_may_run_programs() -> None:
+    done = in_another_process(
+        "session, graph = cg.Session(m), cg.Graph(m)\n"
+        "def handler(*_):\n    print(cg.bfs(graph, source=0)[7])\n    raise TimeoutError\n"
+        "signal.signal(signal.SIGALRM, handler)\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.5)\n"
+        "try:\n    session.run('pagerank', rounds=2_000_000_000)\n"
+        "except TimeoutError:\n    print('over')\n"
+    )
+    assert done.stdout.split() == ["7", "over"], done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.parametrize("used", [True, False])
+def test_a_forked_process(used: bool) -> None:
+    done = in_another_process(
+        ("graph = cg.Graph(m)\nsession = cg.Session(graph)\nsession.run('bfs')\ncg.bfs(graph)\n" if used else "")
+        + "pid = os.fork()\n"
+        "if pid == 0:\n"
+        "  try:\n    print(cg.bfs(m, source=0)[3])\n"
+        "  except cg.UsageError as error:\n    print('forked' in str(error))\n"
+        "  try:\n    session.run('bfs')\n"
+        "  except (cg.UsageError, NameError) as error:\n    print('refused')\n"
+        "  session = graph = None\n  gc.collect()\n  sys.exit(0)\n"
+        "print(os.waitpid(pid, 0)[1])\n"
+    )
+    assert done.stdout.split() == (["True", "refused", "0"] if used else ["3", "refused", "0"]), done.stderr
+
+
+def test_nothing_is_left_at_the_end() -> None:
+    done = in_another_process(
+        "graph = cg.Graph(m)\nkept = [cg.run('bfs', graph, trace=True), cg.Session(graph).run('sssp')]\n"
+        "try:\n    cg.bfs(graph, source=1000)\nexcept cg.UsageError as e:\n    error = e\n"
+        "del kept, graph, error\n"
+    )
+    assert done.returncode == 0
+    assert "leak" not in done.stderr, done.stderr
+
+
+# -------------------------------------------------------------------- leaks ----
+def test_arrays_are_held_and_given_back() -> None:
+    matrix = random_matrix(100, 600, 2)
+    before = sys.getrefcount(matrix.indices), sys.getrefcount(matrix.data)
+    graph = cg.Graph(matrix)
+    assert sys.getrefcount(matrix.indices) > before[0]
+    run = cg.run("sssp", graph, source=0)
+    view = graph.indices
+    gone = weakref.ref(graph)
+    del graph
+    gc.collect()
+    assert gone() is None
+    assert np.array_equal(view, matrix.indices)  # the view keeps what it shows
+    del view, run
+    gc.collect()
+    assert (sys.getrefcount(matrix.indices), sys.getrefcount(matrix.data)) == before
+
+
+def test_errors_keep_nothing() -> None:
+    indices = np.int32([0, 9])
+    before = sys.getrefcount(indices)
+    for _ in range(10):
+        with pytest.raises(cg.InputError):
+            cg.Graph((indices, indices), vertices=3)
+    gc.collect()
+    assert sys.getrefcount(indices) == before
+
+
+def resident_kib() -> int:
+    """Memory of this process."""
+    with open("/proc/self/status") as status:
+        return int(next(line for line in status if line.startswith("VmRSS")).split()[1])
+
+
+def test_many_graphs_take_no_more_memory() -> None:
+    matrix = random_matrix(20_000, 100_000, 1)
+
+    def once() -> None:
+        graph = cg.Graph(matrix)
+        cg.bfs(graph, source=0)
+        cg.run("pagerank", graph, rounds=2, devices="host:2", trace=True)
+        with pytest.raises(cg.UsageError):
+            cg.bfs(graph, source=10**9)
+
+    for _ in range(5):
+        once()
+    gc.collect()
+    before = resident_kib()
+    for _ in range(40):
+        once()
+    gc.collect()
+    assert resident_kib() - before < 16_000  # one graph with its state takes about 3 MB
