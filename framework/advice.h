@@ -23,7 +23,7 @@ Expansion EstimateExpansion(const Graph& graph, std::size_t budget = std::size_t
 Expansion EstimateExpansionFrom(const Graph& graph, VertexId start, std::size_t budget);
 
 /// About how many levels a traversal of the graph has, if these are so many that rounds of several devices cost far more
-/// than the edges, and the graph is not small; else 0. Looks at some ten thousand edges.
+/// than the edges, and the graph is not small; else 0. Looks at up to 200,000 edges.
 double LevelsIfDeep(const Graph& graph, DeviceKind kind);
 
 /// A recommended number of devices, and the reason.

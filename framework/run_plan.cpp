@@ -66,8 +66,9 @@ std::string_view WhyNotTogether(const Session& session, const ProgramTraits& tra
   if (options.trace != nullptr) return "the trace has spans of the host-driven engine";
   if (options.explain) return "the buffers of the host-driven engine are to be explained";
   if (!plan.rows.fuses) return "rounds are asked for, by execution, direction or max_rounds";
-  if (traits.orders && (!(plan.buckets.fused_width < kInfinity<double>) || (!gpu && traits.carries)))
-    return "there are no buckets";
+  if (traits.reads_round) return "its messages or updates depend on the round";
+  if (!gpu && traits.carries) return "values are carried along, which rounds do better on host devices";
+  if (traits.orders && !(plan.buckets.fused_width < kInfinity<double>)) return "there are no buckets";
   for (std::size_t a = 0; a < session.device_count(); ++a) {
     for (std::size_t b = 0; b < session.device_count(); ++b) {
       if (a != b && (!options.links.Allows(a, b) || !session.device(a).AllowAccessBy(session.device(b))))
@@ -87,7 +88,10 @@ double LevelsOfRunTogether(Session& session, const RunOptions& options, const Pr
   const DeviceKind kind = session.device(0).kind();
   for (const ProgramOfRun& program : programs(options, session.device_count())) {
     const ProgramTraits* const traits = program.program != nullptr ? &program.program->traits() : nullptr;
-    if (traits == nullptr || !traits->asynchronous || traits->safety != Safety::kMonotone || traits->carries) return 0;
+    if (traits == nullptr || !traits->asynchronous || traits->safety != Safety::kMonotone || traits->carries ||
+        traits->output_reads_round) {
+      return 0;
+    }
     RunOptions its = program.options;
     its.execution = Execution::kAsync;
     ProgramPlan plan = PlanProgram(traits, its, session.device_count());
@@ -261,14 +265,23 @@ RunPlan PlanRun(Session& session, const RunOptions& asked, const ProgramsOfRun& 
   CheckRunOptions(asked, SelectionOf(session.devices()));
   const std::size_t devices = session.device_count();
   RunOptions options = asked;
-  const double levels = LevelsOfRunTogether(session, asked, programs);
+  double levels = LevelsOfRunTogether(session, asked, programs);
   if (levels > 0) options.execution = Execution::kAsync;
   for (const ProgramOfRun& program : programs(options, devices)) CheckProgramOptions(program, devices);
-  FittedMemory fitted = session.FitMemory(options, [&](const RunOptions& run) {
+  const auto needs_of = [&](const RunOptions& run) {
     std::vector<ProgramMemory> needs;
     for (ProgramOfRun& program : programs(run, devices)) needs.push_back(std::move(program.memory));
     return needs;
-  });
+  };
+  FittedMemory fitted;
+  try {
+    fitted = session.FitMemory(options, needs_of);
+  } catch (const OutOfMemoryError&) {
+    if (levels == 0) throw;
+    levels = 0;  // rounds may need less
+    options = asked;
+    fitted = session.FitMemory(options, needs_of);
+  }
   RunPlan plan;
   plan.kind = session.device(0).kind();
   for (Device* const device : session.devices()) plan.devices.push_back(device->label());

@@ -66,7 +66,9 @@ struct DeviceStatistics {
 struct RunStatistics {
   /// The engine: "bsp", "async" or "operators".
   std::string execution = "bsp";
-  std::string transport;  ///< the transports of messages, joined by plus signs; "none" on one device
+  /// The transports of messages, joined by plus signs; "none" on one device. A fused run of all devices together sends
+  /// nothing through them: its messages go through rings, and `pairs` has them.
+  std::string transport;
   /// Rounds, over all phases.
   std::uint32_t rounds = 0;
   /// 1 plus kNextPhase results.

@@ -40,9 +40,11 @@ struct ProgramTraits {
   bool has_filter = false;
   bool has_input = false;
   bool first_suffices = false;
-  bool orders = false;        ///< Release and a limit apply: see OrderRef
-  bool carries = false;       ///< with an order: see fused::CarriesValues
-  bool asynchronous = false;  ///< AsynchronousProgram: an asynchronous engine may run it
+  bool orders = false;              ///< Release and a limit apply: see OrderRef
+  bool carries = false;             ///< with an order: see fused::CarriesValues
+  bool reads_round = false;         ///< see fused::ReadsRound
+  bool output_reads_round = false;  ///< Output takes the round
+  bool asynchronous = false;        ///< AsynchronousProgram: an asynchronous engine may run it
   /// @{
   /// Of its fused engine on a host device and on a GPU. Empty: it has none.
   std::optional<FusedTraits> host_fused, gpu_fused;

@@ -139,7 +139,11 @@ class TypedProgram final : public ErasedProgram {
  public:
   /// A copy of `program`, parameters and all.
   explicit TypedProgram(const P& program) : program_(program) {
-    if constexpr (kFits) traits_.carries = fused::CarriesValues(program);
+    if constexpr (kFits) {
+      traits_.carries = fused::CarriesValues(program);
+      if constexpr (fused::kRelaxes<P>) traits_.reads_round = fused::ReadsRound(program);
+      traits_.output_reads_round = Traits<P>::kOutputSeesRound;
+    }
   }
 
   /// @{

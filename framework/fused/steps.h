@@ -85,10 +85,13 @@ class StepLeader {
     const auto done = static_cast<std::uint32_t>(sum.done), first = static_cast<std::uint32_t>(sum.done >> 32);
     order_.mean = done / workers_;
     counts_first_ = counts_first_ || first != 0;
+    done_ += done;
+    first_ += first;
     if (sum.below != 0) return order_;
-    if (done != 0 && least_ < most_) {
-      order_.width = widths_.Next(order_.width, done, first, counts_first_, workers_, least_, most_);
+    if (done_ != 0 && least_ < most_) {
+      order_.width = widths_.Next(order_.width, done_, first_, counts_first_, workers_, least_, most_);
     }
+    done_ = first_ = 0;
     if constexpr (kOrders) {
       const double first_far = far_ == 0 ? kInfinity<double> : PriorityOfKey(first_far_);
       if (sum.near == 0) {
@@ -117,6 +120,7 @@ class StepLeader {
   double least_, most_;  // widths
   StepOrder order_;
   std::uint64_t far_ = 0, first_far_ = 0;
+  std::uint64_t done_ = 0, first_ = 0;  // since the limit rose
   bool counts_first_ = false;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "chatty/core/error.h"
+
 namespace chatty::fused {
 namespace {
 
@@ -30,6 +32,17 @@ Team::Team(std::span<Device* const> devices, std::uint32_t list_items)
   ref_.state = heap_.Allocate<symmetric::RingCounter>(1);
   ref_.counts = heap_.Allocate<StepCounts>(3);
   ref_.order = heap_.Allocate<symmetric::RingEntry>(2);
+}
+
+Team::~Team() {
+  heap_.Abort();
+  for (std::size_t d = 0; d < size(); ++d) {
+    try {
+      heap_.device(d).MakeCurrent();
+      heap_.device(d).stream().Synchronize();
+    } catch (const Error&) {  // a lost device writes nothing
+    }
+  }
 }
 
 std::size_t Team::SharingWith(std::size_t index) const {

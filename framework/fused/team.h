@@ -17,8 +17,9 @@
 ///
 /// Memory orders. Workers become idle with release and the leader reads states with acquire: it sees their counts and
 /// what they sent. A device that has become busy since is seen by the counters alone: its entry reaches the receiver, whose
-/// count the leader sees, after the device's own counter of sent messages, because the entry's place is that counter's old
-/// value. Orders travel as entries of rings do.
+/// count the leader sees, after the device's own counter of sent messages. Hosts release and acquire entries. A GPU stores
+/// an entry at a place that is the counter's old value, which it has only once the counter has changed where the leader
+/// reads it: PTX does not promise that order, the hardware keeps it. Orders travel as entries of rings do.
 #pragma once
 
 #include <cstddef>
@@ -97,7 +98,7 @@ struct TeamRef {
                                                            detail::order::kAcqRel);
   }
 
-  /// How many messages `device` has sent.
+  /// How many messages device `from` has sent to device `to`.
   CHATTY_FN std::uint64_t SentTo(std::uint32_t from, std::uint32_t to) const {
     return detail::LoadRelaxed(&heap.At(rings.reserved, from)[to].count);
   }
@@ -156,6 +157,10 @@ class Team {
  public:
   /// Throws as SymmetricHeap. `list_items`: RowOptions::list_items, which shortens rings.
   Team(std::span<Device* const> devices, std::uint32_t list_items);
+  /// Ends and awaits what a failed run has left on the devices: a kernel may still write to another device's memory.
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
   /// Bytes on each of so many devices.
   static std::uint64_t Bytes(std::size_t devices, std::uint32_t list_items);
 

@@ -44,6 +44,17 @@ TEST(Expansion, GoesOnAsItBegan) {
   EXPECT_LT(EstimateExpansion(kron, 1 << 14).looked_at, 1 << 16);
 }
 
+TEST(LevelsIfDeep, AreThoseOfLargeGraphsWithLongWays) {
+  EXPECT_GT(LevelsIfDeep(Grid(100), DeviceKind::kHost), 50);
+  EXPECT_GT(LevelsIfDeep(Counted("chain", 20000), DeviceKind::kCuda), 5000);
+  EXPECT_EQ(LevelsIfDeep(Counted("chain", 1000), DeviceKind::kHost), 0) << "small";
+  for (const DeviceKind kind : {DeviceKind::kHost, DeviceKind::kCuda}) {
+    EXPECT_EQ(LevelsIfDeep(Kron(14), kind), 0);
+    EXPECT_EQ(LevelsIfDeep(Counted("small-world", 30000), kind), 0);
+    EXPECT_EQ(LevelsIfDeep(Counted("star", 100000), kind), 0);
+  }
+}
+
 TEST(DeviceAdvice, OneForLongWaysAndForLittleWork) {
   EXPECT_EQ(AdviseDevices(Grid(500), 4).devices, 1u);
   EXPECT_EQ(AdviseDevices(Kron(8), 4).devices, 1u) << "nothing to divide";

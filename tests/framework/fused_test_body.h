@@ -529,6 +529,53 @@ TEST_P(FusedTest, AStopEndsARunAndTheNextOneIsWhole) {
   EXPECT_EQ(values, ToVector(SerialBfs(graph, 0)));
 }
 
+/// Distances whose messages read the edge's target.
+struct TargetsCount {
+  using Value = std::uint32_t;
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = Reduction::kMin;
+  static constexpr auto kSafety = Safety::kMonotone;
+  VertexId source = 0;
+
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? 0 : kInfinity<Value>; }
+  CHATTY_FN bool IsActive(const Value& v) const { return v != kInfinity<Value>; }
+  CHATTY_FN Message ComputeScatter(const Value& v, Edge<> e) const {
+    return v + 1 + static_cast<Message>((e.source ^ e.target) % 5);
+  }
+  CHATTY_FN bool UpdateStatus(Value& v, Message m, Vertex) const {
+    if (m >= v) return false;
+    v = m;
+    return true;
+  }
+};
+
+TEST_P(FusedTest, MessagesMayReadBothEnds) {
+  for (const Graph& graph : {Made("grid", 50), Made("kron", 9), Made("star", 9000)}) {
+    TargetsCount program;
+    program.source = graph.vertices() / 3;
+    Array<std::uint32_t> expected(graph.vertices());  // Dijkstra's algorithm
+    std::fill(expected.begin(), expected.end(), kInfinity<std::uint32_t>);
+    expected[program.source] = 0;
+    std::priority_queue<std::pair<std::uint32_t, VertexId>, std::vector<std::pair<std::uint32_t, VertexId>>, std::greater<>>
+        queue;
+    queue.emplace(0, program.source);
+    while (!queue.empty()) {
+      const auto [distance, v] = queue.top();
+      queue.pop();
+      if (distance != expected[v]) continue;
+      for (const VertexId u : graph.out()[v]) {
+        const std::uint32_t through = distance + 1 + static_cast<std::uint32_t>((v ^ u) % 5);
+        if (through >= expected[u]) continue;
+        expected[u] = through;
+        queue.emplace(through, u);
+      }
+    }
+    const auto session = Open(graph);
+    Is(*session, program, expected, "both ends");
+    if (HasFatalFailure()) return;
+  }
+}
+
 // Every vertex is in every halo, and rings are short: devices wait for room and take messages meanwhile.
 TEST_P(FusedTest, FullRingsLoseNothing) {
   GeneratorSpec spec;
@@ -552,6 +599,9 @@ TEST_P(FusedTest, FullRingsLoseNothing) {
     const RunStatistics statistics = job->Execute();
     job->CopyOutput(reinterpret_cast<std::byte*>(values.data()));
     ASSERT_EQ(values, ToVector(expected)) << "run " << run;
+    for (const PairStatistics& pair : statistics.pairs) {
+      EXPECT_GT(pair.messages, 10 * 64u) << "a ring has 64 places";
+    }
     EXPECT_EQ(statistics.pairs.size(), GetParam().together ? session.device_count() * (session.device_count() - 1) : 0u);
   }
 }

@@ -254,6 +254,72 @@ void ExpectGpuEngine(bool relaxes) {
   EXPECT_EQ(engine->traces, relaxes);
 }
 
+TEST(RunPlan, AutoTakesARunOfAllDevicesWhereTheGraphHasManyLevels) {
+  GeneratorSpec spec;
+  spec.family = "grid";
+  spec.width = spec.height = 100;
+  spec.weights = WeightKind::kInt32;
+  const Graph grid = Generate(spec);
+  Session two(grid, "host:2"), one(grid, "host:1");
+  const RunPlan taken = PlanOf(two, "bfs");
+  EXPECT_EQ(Summary(taken), "level async, fused whole run, together, push, bytes 4/-, 2 slots of host");
+  EXPECT_EQ(taken.execution, Execution::kAsync);
+  EXPECT_NE(taken.programs.at(0).why.find("levels, each of which would cost an exchange"), std::string::npos);
+  EXPECT_EQ(PlanOf(two, "sssp").programs.at(0).fused, FusedUse::kTogether);
+  EXPECT_EQ(PlanOf(one, "bfs").programs.at(0).engine, EngineKind::kBsp);
+  for (const char* rounds : {"pagerank", "label_propagation", "kcore"}) {
+    EXPECT_EQ(PlanOf(two, rounds).programs.at(0).engine, EngineKind::kBsp) << rounds;
+  }
+  EXPECT_EQ(PlanOf(two, "cc").programs.at(0).engine, EngineKind::kOperators);
+  for (const ProgramPlan& program : PlanOf(two, "bfs", "parent").programs) EXPECT_EQ(program.engine, EngineKind::kBsp);
+  Trace trace;
+  RunOptions limited, watched, traced, explained, over_host, unordered;
+  limited.max_rounds = 5000;
+  watched.on_round = [](const RoundProgress&) {};
+  traced.trace = &trace;
+  explained.explain = true;
+  over_host.comm.data = "host";
+  for (const RunOptions* options : {&limited, &watched, &traced, &explained, &over_host}) {
+    EXPECT_EQ(PlanOf(two, "bfs", {}, *options).programs.at(0).engine, EngineKind::kBsp);
+  }
+  EXPECT_EQ(PlanOf(two, "bfs", {}, With(Execution::kAuto, Direction::kPull)).programs.at(0).engine, EngineKind::kBsp);
+  unordered.delta = kInfinity<double>;
+  EXPECT_EQ(PlanOf(two, "sssp", {}, unordered).programs.at(0).engine, EngineKind::kBsp) << "without an order";
+  spec = {};
+  spec.family = "kron";
+  spec.scale = 12;
+  const Graph kron = Generate(spec);
+  Session small_world(kron, "host:2");
+  EXPECT_EQ(PlanOf(small_world, "bfs").programs.at(0).engine, EngineKind::kBsp);
+}
+
+/// Levels that read the number of the round: rounds are needed, whatever is declared.
+struct ReadsTheRound {
+  using Value = std::uint32_t;
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = Reduction::kMin;
+  static constexpr auto kSafety = Safety::kMonotone;
+  Value InitVertex(Vertex v) const { return v.id == 0 ? 0 : kInfinity<Value>; }
+  bool IsActive(const Value& v) const { return v == 0; }
+  Message ComputeScatter(const Value&, Edge<>, const Round<>& round) const { return round.index + 1; }
+  bool UpdateStatus(Value& v, Message m, Vertex) const {
+    if (m >= v) return false;
+    v = m;
+    return true;
+  }
+};
+
+TEST(RunPlan, KeepsRoundsForProgramsThatReadThem) {
+  GeneratorSpec spec;
+  spec.family = "grid";
+  spec.width = spec.height = 100;
+  const Graph grid = Generate(spec);
+  Session session(grid, "host:2");
+  const auto program = std::make_shared<TypedProgram<ReadsTheRound>>(ReadsTheRound{});
+  EXPECT_EQ(PlanRun(session, program, {}).programs.at(0).engine, EngineKind::kBsp);
+  EXPECT_EQ(PlanRun(session, program, With(Execution::kAsync)).programs.at(0).fused, FusedUse::kNone);
+}
+
 TEST(RunPlan, KnowsFusedEngines) {
   const Graph graph = PlannedGraph();
   Session session(graph, "host:1");

@@ -87,7 +87,14 @@ class Engine final : public FusedEngine {
     }
     if constexpr (kRelaxesTogether<P>) {
       begun_ = Buffer<TeamStep>(device, 1);
-      blocks_ = graph.ref().parts > 1 ? kernel_.Blocks(&RelaxTogether<P>, kThreads, kSharedBytes<P>) : 0;
+      if (graph.ref().parts > 1) {
+        blocks_ = kernel_.Blocks(&RelaxTogether<P>, kThreads, kSharedBytes<P>);
+        // Loading a kernel may wait for another device's that runs on the same GPU, and waits for this one.
+        cudaFuncAttributes attributes = {};
+        CHATTY_CUDA(cudaFuncGetAttributes(&attributes, TakeFrontier<P>));
+        CHATTY_CUDA(cudaFuncGetAttributes(&attributes, LeaveFrontier<P>));
+        CHATTY_CUDA(cudaFuncGetAttributes(&attributes, CountFrontier<P>));
+      }
     }
     if (graph.ref().parts == 1) blocks_ = kernel_.Blocks(&Relax<P>, kThreads, kSharedBytes<P>);
     gifts_ = Buffer<ItemOf<P>>(device, std::size_t{blocks_} * kWarps * kGift);

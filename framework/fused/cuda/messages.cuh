@@ -60,12 +60,13 @@ class Messages {
     if (peers > 32) turn_ += 32;
     // The entry is where the last look saw the end of what was claimed: both loads are on the way together.
     symmetric::RingEntry entry = {};
-    const std::uint64_t known = known_;
+    std::uint64_t known = known_;
+    if (peers > 32 && looks) known = symmetric::ClaimedOfRing(team_.heap, team_.rings, from);  // another ring each time
     const bool there =
         looks && symmetric::ReadFromRing(team_.heap, team_.rings, from, known + place, &entry) && TeamRef::IsOf(entry, step);
     std::uint64_t now = known;
     if (looks) now = symmetric::ClaimedOfRing(team_.heap, team_.rings, from);
-    known_ = peers > 32 ? 0 : now;
+    known_ = now;
     const unsigned group = (lanes == 32 ? kFull : ((1u << lanes) - 1)) << first;
     const unsigned missing = ~__ballot_sync(kFull, there && now == known) & group;
     unsigned count = looks ? (missing == 0 ? lanes : __ffs(missing) - 1 - first) : 0;

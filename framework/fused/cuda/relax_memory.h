@@ -8,6 +8,7 @@
 #include "chatty/core/bitmap.h"
 #include "chatty/framework/fused/cuda/row_records.h"
 #include "chatty/framework/fused/relaxes.h"
+#include "chatty/framework/fused/team.h"
 
 namespace chatty::fused::cuda {
 
@@ -23,10 +24,11 @@ inline constexpr std::uint32_t kTraceSteps = 1u << 13;
 /// Items that a warp gives to an idle one at once, and the room for gifts to all warps of a block.
 inline constexpr unsigned kGift = 64, kGiftsOfBlock = 8 * kGift;
 
-/// Bytes on a part of a GPU with so many multiprocessors; none for programs that have no such runs.
+/// Bytes on a part; none for programs that have no such runs.
 template <class P>
 std::uint64_t RelaxBytes(const PartShape& part, RowOptions rows) {
-  if (!kRelaxes<P> || !(part.parts > 1 ? rows.together : rows.fuses) || !part.forward.built) return 0;
+  const bool fuses = part.parts > 1 ? rows.together && kRelaxesTogether<P> : rows.fuses;
+  if (!kRelaxes<P> || !fuses || !part.forward.built) return 0;
   constexpr std::uint64_t kBlocks = 256;  // a multiprocessor each, of some 150
   const std::uint64_t lists = Traits<P>::kOrders ? 4 : 2;
   const std::uint64_t items = lists * ListItems(part.owned, rows.list_items) + kHubItems + kBlocks * kGiftsOfBlock;

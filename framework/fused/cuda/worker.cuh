@@ -332,7 +332,7 @@ class RelaxWorker : protected Values<P> {
       step_edges_ += there[j];
       Weight weight{};
       if constexpr (kWeighted) weight = atomics::BitCast<Weight>(weights.words[j]);
-      message[j] = MessageOver(item.vertex, row.words[j], share, weight);
+      if (there[j]) message[j] = MessageOver(item.vertex, row.words[j], share, weight);
     }
     bool sends[RowRecord::kEdges] = {};
     if constexpr (kHasPeers) {

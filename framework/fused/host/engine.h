@@ -1,6 +1,6 @@
 /// \file
-/// Fused runs on CPU threads that have the whole graph: rounds within one job of the team, in buckets or by levels, and
-/// label correcting while frontiers are narrow.
+/// Fused runs on CPU threads that have the whole graph, or a part of it together with other devices: rounds within one job
+/// of the team, in buckets or by levels, and label correcting while frontiers are narrow.
 #pragma once
 
 #include <algorithm>

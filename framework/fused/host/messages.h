@@ -7,6 +7,8 @@
 #include <cstdint>
 
 #include "chatty/core/atomics.h"
+#include "chatty/core/error.h"
+#include "chatty/core/sync.h"
 #include "chatty/framework/fused/team.h"
 #include "chatty/framework/state.h"
 
@@ -16,9 +18,21 @@ namespace chatty::fused::host {
 template <class P>
 class Messages {
  public:
-  Messages(const TeamRef& team, const StateRef<P>& s) : team_(team), s_(s) {}
+  /// All must outlive it.
+  Messages(const TeamRef& team, const StateRef<P>& s, const WaitContext& context) : team_(team), s_(s), context_(context) {}
 
   const TeamRef& team() const { return team_; }  ///< not owned
+
+  /// Within a wait for other devices that began at `begin`: throws AbortedError if the run has failed elsewhere,
+  /// TimeoutError after its longest wait.
+  void CheckWait(Clock::time_point begin) const {
+    if (team_.IsAborted()) throw AbortedError("a fused run has ended on another device");
+    if (context_.abort != nullptr) context_.abort->ThrowIfAborted("the other devices");
+    if (context_.timeout.count() > 0 && Clock::now() - begin > context_.timeout) {
+      Throw<TimeoutError>("waited {} ms for a step of all devices; raise --timeout if the work is known to take longer",
+                          context_.timeout.count());
+    }
+  }
 
   /// Sends a message to halo vertex `v`. Returns false if the owner's ring is full.
   bool Send(LocalId v, std::uint32_t hops, std::uint64_t step, const MessageOf<P>& message) const {
@@ -62,6 +76,7 @@ class Messages {
 
   const TeamRef& team_;
   const StateRef<P>& s_;
+  const WaitContext& context_;
 };
 
 }  // namespace chatty::fused::host

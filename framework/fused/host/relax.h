@@ -1,5 +1,5 @@
 /// \file
-/// Label correcting on CPU threads that have the whole graph, with soft priority: the same items, limits and rule of widths
+/// Label correcting on CPU threads, with soft priority: the same items, limits and rule of widths
 /// as the resident kernel of a GPU (cuda/relax.cuh).
 ///
 /// A step takes the items whose priority is below a limit. Each thread takes slices of the list and follows edges on its
@@ -21,10 +21,11 @@
 #include <span>
 #include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
-#include "chatty/core/error.h"
 #include "chatty/core/prefetch.h"
+#include "chatty/core/sync.h"
 #include "chatty/framework/frontier_policy.h"
 #include "chatty/framework/fused/fused_engine.h"
 #include "chatty/framework/fused/host/member_lists.h"
@@ -312,10 +313,12 @@ class RelaxWorker {
   /// owner's ring is full, takes messages meanwhile: else two devices could wait for each other. Their items wait.
   void Send(const Improvement& edge) {
     if (!ReduceInto<P, kConcurrent>(s_.program, &s_.inbox[edge.target], edge.message)) return;
-    const bool spilled = spills_;
+    const bool spilled = std::exchange(spills_, false);
+    Clock::time_point begin{};
     while (!peers_.Send(edge.target, edge.hops, step_, edge.message)) {
-      if (peers_.team().IsAborted()) throw AbortedError("a fused run has ended on another device");
+      if (!spills_) begin = Clock::now();
       spills_ = true;
+      peers_.CheckWait(begin);
       const bool any =
           peers_.Claim(step_, /*was_idle=*/false, [this](LocalId v, std::uint32_t hops, const Message& message) {
             Update({v, hops, message});

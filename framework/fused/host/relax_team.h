@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <thread>
 
-#include "chatty/core/error.h"
 #include "chatty/core/sync.h"
 #include "chatty/framework/fused/host/messages.h"
 #include "chatty/framework/fused/host/relax.h"
@@ -73,7 +73,7 @@ FusedRun RelaxTogether(Group& group, const StateRef<P>& state, RelaxShared<P>& s
   StateRef<P> s = state;
   s.asynchronous = true;
   std::vector<ItemOf<P>>& far = shared.far[rank];
-  const Messages<P> messages(team, state);
+  const Messages<P> messages(team, state, context);
   detail::RelaxWorker<P, kConcurrent, Messages<P>> worker(s, job.round.As<GlobalOf<P>>(), terms, &far, &shared.hubs[rank],
                                                           messages);
   StepLeader<kOrders> leader(detail::kHostWidths, static_cast<unsigned>(members * team.heap.size), terms.width, terms.least,
@@ -99,13 +99,15 @@ FusedRun RelaxTogether(Group& group, const StateRef<P>& state, RelaxShared<P>& s
   };
   // Idle until the next step's order: takes messages, and leads.
   const auto await_order = [&](std::size_t list) {
-    const Clock::time_point begin = Clock::now();
+    constexpr std::uint32_t kSpins = 64, kYields = 4096;
+    Clock::time_point begin = Clock::now();
     for (std::uint32_t tries = 1;; ++tries) {
       if (worker.WorkOnMessages(/*was_idle=*/true)) {
         while (worker.WorkOnMessages(/*was_idle=*/false)) {
         }
         rest(list);
         tries = 0;
+        begin = Clock::now();
         continue;
       }
       if (rank == 0) {
@@ -118,14 +120,13 @@ FusedRun RelaxTogether(Group& group, const StateRef<P>& state, RelaxShared<P>& s
         }
       }
       if (together.step.load(std::memory_order_acquire) == step + 1) break;
-      if (tries <= 64) continue;
-      if (team.IsAborted()) throw AbortedError("a fused run has ended on another device");
-      if (context.abort != nullptr) context.abort->ThrowIfAborted("the other devices");
-      if (context.timeout.count() > 0 && Clock::now() - begin > context.timeout) {
-        Throw<TimeoutError>("waited {} ms for a step of all devices; raise --timeout if the work is known to take longer",
-                            context.timeout.count());
+      if (tries <= kSpins) continue;
+      messages.CheckWait(begin);
+      if (tries <= kYields) {
+        std::this_thread::yield();
+      } else {
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
       }
-      std::this_thread::yield();
     }
     order = together.order;
     step += 1;

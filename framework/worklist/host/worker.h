@@ -72,7 +72,7 @@ class Worker {
         slice = slice.subspan(some);
       }
       const Item item = Ring(head_++);
-      if (const double priority = program_.Priority(item); !steps::GoesNow(priority, limit_)) {
+      if (const double priority = PriorityOf(item); !steps::GoesNow(priority, limit_)) {
         PutOut(item, priority);
         continue;
       }
@@ -93,7 +93,7 @@ class Worker {
   void TakeFar(double limit, std::vector<Item>* list) {
     std::size_t kept = 0;
     for (const Item& item : *far_) {
-      const double priority = program_.Priority(item);
+      const double priority = PriorityOf(item);
       if (steps::GoesNow(priority, limit)) {
         list->push_back(item);
       } else {
@@ -105,19 +105,24 @@ class Worker {
   }
   /// Adds an item to the far list, before the first limit is known.
   void PutFar(const Item& item) {
-    count.first_far = std::max(count.first_far, PriorityKey(program_.Priority(item)));
+    count.first_far = std::max(count.first_far, PriorityKey(PriorityOf(item)));
     far_->push_back(item);
   }
 
   WorkerCount count;
 
  private:
+  /// NaN: last.
+  double PriorityOf(const Item& item) const {
+    const double priority = program_.Priority(item);
+    return priority == priority ? priority : kInfinity<double>;
+  }
   static constexpr std::uint32_t kTogether = 64;  ///< messages that are claimed at once
 
   Item& Ring(std::size_t at) { return ring_[at % ring_.size()]; }
 
   void Put(const Item& item) {
-    if (const double priority = program_.Priority(item); !steps::GoesNow(priority, limit_)) return PutOut(item, priority);
+    if (const double priority = PriorityOf(item); !steps::GoesNow(priority, limit_)) return PutOut(item, priority);
     if (spills_ || tail_ - head_ >= ring_.size()) {  // much work: all members shall have a part of it
       spills_ = true;
       count.below += 1;
