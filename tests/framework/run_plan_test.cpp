@@ -267,7 +267,7 @@ TEST(RunPlan, AutoTakesARunOfAllDevicesWhereTheGraphHasManyLevels) {
   EXPECT_NE(taken.programs.at(0).why.find("levels, each of which would cost an exchange"), std::string::npos);
   EXPECT_EQ(PlanOf(two, "sssp").programs.at(0).fused, FusedUse::kTogether);
   EXPECT_EQ(PlanOf(one, "bfs").programs.at(0).engine, EngineKind::kBsp);
-  for (const char* rounds : {"pagerank", "label_propagation", "kcore"}) {
+  for (const char* rounds : {"pagerank", "label_propagation", "personalised_pagerank"}) {
     EXPECT_EQ(PlanOf(two, rounds).programs.at(0).engine, EngineKind::kBsp) << rounds;
   }
   EXPECT_EQ(PlanOf(two, "cc").programs.at(0).engine, EngineKind::kOperators);
