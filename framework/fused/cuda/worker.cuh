@@ -506,10 +506,12 @@ class RelaxWorker : protected Values<P> {
       if (!__any_sync(kFull, send)) return;
       std::uint32_t owner = 0;
       const std::uint64_t place = peers_.Reserve(send, v, &owner);
-      for (bool looks = false;; looks = true) {
-        if (send) send = !peers_.Write(owner, place, v, hops, protocol_step_, message, looks);
-        if (!__any_sync(kFull, send) || (looks && peers_.IsAborted())) return;
-        if (looks) TakeMessages(/*follow=*/false, /*was_idle=*/false);
+      for (unsigned tries = 0;; ++tries) {
+        if (send) send = !peers_.Write(owner, place, v, hops, protocol_step_, message, /*looks=*/tries != 0);
+        if (!__any_sync(kFull, send)) return;
+        if (tries == 0) continue;
+        if (tries % 256 == 0 && peers_.IsAborted()) return;
+        TakeMessages(/*follow=*/false, /*was_idle=*/false);
       }
     }
   }
