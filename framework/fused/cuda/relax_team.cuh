@@ -93,20 +93,21 @@ class TeamWorker : public RelaxWorker<P, Messages<P>> {
 
   /// Takes items of two lists, of other warps and of other GPUs and what comes of them, until the step has ended
   /// everywhere and the next one's order is in the block.
-  __device__ void WorkStep(const ItemSlice<Entry>& near, const ItemSlice<Entry>& far) {
-    this->Drain(near);
-    this->Drain(far);
-    ItemSlice<Entry> items;
-    do {
+  __device__ __forceinline__ void WorkStep(const ItemSlice<Entry>& near, const ItemSlice<Entry>& far) {
+    ItemSlice<Entry> items = near, later = far;
+    while (true) {  // one call of each: the worker's members stay in registers only where all its functions are inlined
+      this->Drain(items);
+      items = later;
+      later.count = 0;
+      if (items.count != 0) continue;
       Rest();
       if (!AwaitItems(&items)) return;
-      this->Drain(items);
-    } while (true);
+    }
   }
 
   /// Waits for items, all warps of the block being idle or on their way to it. Returns false once the step has ended. Items
   /// may be in the ring as well.
-  __device__ bool AwaitItems(ItemSlice<Entry>* items) {
+  __device__ __forceinline__ bool AwaitItems(ItemSlice<Entry>* items) {
     *items = {};
     for (unsigned tries = 1;; ++tries) {
       unsigned gift = 0;
@@ -138,7 +139,7 @@ class TeamWorker : public RelaxWorker<P, Messages<P>> {
     }
   }
 
-  /// After the step: which far list is read, for the resets of the next.
+  /// Before a step: which far list it fills, for the resets of the next.
   __device__ void SetFarList(unsigned far_list) { far_read_ = far_list; }
 
  private:
@@ -228,7 +229,7 @@ __global__ void __launch_bounds__(kThreads) RelaxTogether(const __grid_constant_
   if (threadIdx.x == 0) {
     block.step = 1;
     block.done = 0;
-    idle.mask = (1u << kWarps) - 1;
+    idle.mask = 0;
     if (blockIdx.x == 0) {
       new (leader) Leader(kWidths, warps * a.team.heap.size, a.width, a.adapts ? a.min_width : a.width,
                           a.adapts ? a.max_width : a.width);
@@ -240,25 +241,27 @@ __global__ void __launch_bounds__(kThreads) RelaxTogether(const __grid_constant_
     counts[1].far = a.totals->far[0];
     counts[1].far_first = a.totals->far_first[0];
     counts[1].overflow = a.full ? 1 : 0;
-    a.team.BeginStep(0);
+    a.team.BeginStep(gridDim.x);
   }
   __syncthreads();
   const bool leads = a.team.IsLeader() && blockIdx.x == 0 && Warp() == 0;
   detail::TeamWorker<P> worker(a, reinterpret_cast<unsigned char*>(shared), &idle, &block, leads ? leader : nullptr);
   std::uint64_t step = 1;
   unsigned far_list = 0;
-  worker.Begin(counts + step % 3, a.near[(step + 1) & 1], far_list, 0, 0, 0, ~0u, step);
-  {
-    detail::ItemSlice<ItemOf<P>> none;
-    worker.AwaitItems(&none);
-  }
-  __syncthreads();
-  while (!block.order.ends) {
-    const StepOrder order = block.order;
+  StepOrder order;
+  detail::ItemSlice<ItemOf<P>> near_slice{}, far_slice{};
+  while (true) {
+    worker.SetFarList(far_list);
+    worker.Begin(counts + step % 3, a.near[(step + 1) & 1], far_list, order.limit, order.width, order.hop_limit,
+                 order.mean > (1u << 26) ? ~0u : 16 * order.mean + 1024, step);
+    worker.WorkStep(near_slice, far_slice);
+    __syncthreads();
+    order = block.order;
+    if (order.ends) break;
     const unsigned near = min(static_cast<volatile std::uint32_t&>(counts[step % 3].near), a.capacity);
     step += 1;
-    const detail::ItemSlice<ItemOf<P>> near_slice = SliceOf(a.near[step & 1], near, warp, warps);
-    detail::ItemSlice<ItemOf<P>> far_slice{};
+    near_slice = SliceOf(a.near[step & 1], near, warp, warps);
+    far_slice = {};
     if constexpr (kOrders) {
       if (order.takes_far) {
         const unsigned far = min(static_cast<volatile std::uint32_t&>(a.totals->far[far_list]), a.capacity);
@@ -266,13 +269,8 @@ __global__ void __launch_bounds__(kThreads) RelaxTogether(const __grid_constant_
         far_list ^= 1;
       }
     }
-    worker.SetFarList(far_list);
     if (threadIdx.x == 0) idle.mask = 0;
     __syncthreads();  // all have read the order
-    worker.Begin(counts + step % 3, a.near[(step + 1) & 1], far_list, order.limit, order.width, order.hop_limit,
-                 order.mean > (1u << 26) ? ~0u : 16 * order.mean + 1024, step);
-    worker.WorkStep(near_slice, far_slice);
-    __syncthreads();
   }
   const unsigned hops = __reduce_max_sync(kFull, worker.hops);
   unsigned long long sums[3] = {worker.done(), worker.improved, worker.edges};
@@ -288,15 +286,15 @@ __global__ void __launch_bounds__(kThreads) RelaxTogether(const __grid_constant_
   if (first_thread) {
     RelaxTotals& t = *a.totals;
     const volatile StepCounts& last = counts[step % 3];
-    t.end = block.order.end;
+    t.end = order.end;
     t.steps = static_cast<std::uint32_t>(step - 1);
     t.list = static_cast<std::uint32_t>((step + 1) & 1);
     t.far_list = far_list;
     t.near = min(last.near, a.capacity);
     t.far_count = min(static_cast<volatile std::uint32_t&>(t.far[far_list]), a.capacity);
     t.below = last.below;
-    t.limit = block.order.limit;
-    t.width = block.order.width;
+    t.limit = order.limit;
+    t.width = order.width;
   }
 }
 
