@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <thread>
 
 #include "chatty/core/sync.h"
+#include "chatty/framework/fused/host/idle_wait.h"
 #include "chatty/framework/fused/host/messages.h"
 #include "chatty/framework/fused/host/relax.h"
 #include "chatty/framework/fused/team.h"
@@ -82,6 +81,7 @@ FusedRun RelaxTogether(Group& group, const StateRef<P>& state, RelaxShared<P>& s
   std::uint64_t step = 1;
   typename RelaxShared<P>::Count all;
   StepOrder order;
+  IdleWait wait;
 
   // What the member did since it last became busy is reported before it becomes idle.
   const auto rest = [&](std::size_t list) {
@@ -99,15 +99,12 @@ FusedRun RelaxTogether(Group& group, const StateRef<P>& state, RelaxShared<P>& s
   };
   // Idle until the next step's order: takes messages, and leads.
   const auto await_order = [&](std::size_t list) {
-    constexpr std::uint32_t kSpins = 64, kYields = 4096;
-    Clock::time_point begin = Clock::now();
-    for (std::uint32_t tries = 1;; ++tries) {
+    for (wait.Begin();;) {
       if (worker.WorkOnMessages(/*was_idle=*/true)) {
         while (worker.WorkOnMessages(/*was_idle=*/false)) {
         }
         rest(list);
-        tries = 0;
-        begin = Clock::now();
+        wait.Begin();
         continue;
       }
       if (rank == 0) {
@@ -120,13 +117,7 @@ FusedRun RelaxTogether(Group& group, const StateRef<P>& state, RelaxShared<P>& s
         }
       }
       if (together.step.load(std::memory_order_acquire) == step + 1) break;
-      if (tries <= kSpins) continue;
-      messages.CheckWait(begin);
-      if (tries <= kYields) {
-        std::this_thread::yield();
-      } else {
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
-      }
+      if (wait.Pause()) messages.CheckWait(wait.begin());
     }
     order = together.order;
     step += 1;

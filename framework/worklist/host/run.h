@@ -18,6 +18,7 @@
 #include "chatty/core/error.h"
 #include "chatty/core/sync.h"
 #include "chatty/core/team.h"
+#include "chatty/framework/fused/host/idle_wait.h"
 #include "chatty/framework/fused/host/member_lists.h"
 #include "chatty/framework/fused/host/relax_team.h"
 #include "chatty/framework/fused/steps.h"
@@ -60,6 +61,7 @@ fused::StepOrder RunMember(TeamMember& member, const P& program, const fused::Te
   std::size_t which = 0, reported_near = 0, reported_far = 0;
   std::uint64_t step = 1;
   fused::StepOrder order;
+  fused::host::IdleWait wait;
 
   // What the worker did since it last became busy is reported before it becomes idle.
   const auto rest = [&] {
@@ -74,13 +76,12 @@ fused::StepOrder RunMember(TeamMember& member, const P& program, const fused::Te
   };
   // Idle until the next step's order: takes messages, and leads.
   const auto await_order = [&] {
-    const Clock::time_point begin = Clock::now();
-    for (std::uint32_t tries = 1;; ++tries) {
+    for (wait.Begin();;) {
       if (worker.WorkOnMessages(/*was_idle=*/true)) {
         while (worker.WorkOnMessages(/*was_idle=*/false)) {
         }
         rest();
-        tries = 0;
+        wait.Begin();
         continue;
       }
       if (rank == 0) {
@@ -94,12 +95,11 @@ fused::StepOrder RunMember(TeamMember& member, const P& program, const fused::Te
         }
       }
       if (shared.team.step.load(std::memory_order_acquire) == step + 1) break;
-      if (tries <= 64) continue;
+      if (!wait.Pause()) continue;
       if (team.IsAborted()) Throw<AbortedError>("a worklist has ended on another device");
-      if (terms.timeout.count() > 0 && Clock::now() - begin > terms.timeout) {
+      if (terms.timeout.count() > 0 && Clock::now() - wait.begin() > terms.timeout) {
         Throw<TimeoutError>("waited {} ms for a step of all devices", terms.timeout.count());
       }
-      std::this_thread::yield();
     }
     order = shared.team.order;
     step += 1;
