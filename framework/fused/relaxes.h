@@ -78,6 +78,9 @@ bool ReadsRound(const P& program) {
     const Vertex vertices[] = {{first, 2, 2, 2}, {1, 3, 3, 3}, {12345, 7, 2, 9}};
     for (const Vertex& source : vertices) {
       const ValueOf<P> value = program.InitVertex(source);
+      if constexpr (Traits<P>::kHasIsActive && !Traits<P>::kIsActiveTakesData) {
+        if (!CallIsActive(program, value, RoundOf<P>{})) continue;  // such a value sends nothing: perhaps it is infinite
+      }
       SharedOf<P> share{};
       if constexpr (Traits<P>::kHasShare) {
         share = program.Share(value, source);
