@@ -70,6 +70,7 @@ std::vector<std::uint64_t> Team::Sent(std::size_t index) const {
                  device.stream());
   device.stream().Synchronize();
   std::vector<std::uint64_t> sent;
+  sent.reserve(size());
   for (const symmetric::RingCounter& counter : counters) sent.push_back(counter.count);
   return sent;
 }
