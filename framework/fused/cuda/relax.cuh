@@ -29,14 +29,6 @@ __device__ inline unsigned long long GlobalTimer() {
   return now;
 }
 
-/// A warp's part of a list of `count` items.
-template <class Entry>
-__device__ detail::ItemSlice<Entry> SliceOf(const Entry* list, unsigned count, unsigned warp, unsigned warps) {
-  const unsigned share = max((count + warps - 1) / warps, kSlice);
-  const auto begin = static_cast<unsigned>(min(std::uint64_t{warp} * share, std::uint64_t{count}));
-  return {list + begin, min(share, count - begin)};
-}
-
 /// The kernel: a cooperative launch of blocks that are all resident.
 template <class P>
 __global__ void __launch_bounds__(kThreads) Relax(const __grid_constant__ RelaxRef<P> a) {

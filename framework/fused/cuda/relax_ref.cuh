@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "chatty/core/bitmap.h"
+#include "chatty/framework/fused/cuda/item_lists.cuh"
 #include "chatty/framework/fused/cuda/relax_memory.h"
 #include "chatty/framework/fused/relaxes.h"
 #include "chatty/framework/fused/steps.h"
@@ -19,13 +20,9 @@ using steps::cuda::Shuffle;
 using steps::cuda::Warp;
 using steps::cuda::WarpRows;
 
-/// One block of so many threads an SM: a step's chain of accesses counts, not their number.
-inline constexpr unsigned kThreads = 256, kWarps = kThreads / 32;
 /// Items of a warp's ring, and of its buffers for the next list and the far list.
 inline constexpr unsigned kRing = 256, kNearBuffer = 192, kFarBuffer = 64;
 static_assert(kGiftsOfBlock == kWarps * kGift);
-/// Fewest items of a warp's slice: fewer warps with more items each would wait for each other's chains.
-inline constexpr unsigned kSlice = 4;
 /// Rows with at least so many edges are walked by all warps, when a step's other work is done.
 inline constexpr std::uint32_t kHub = 4096;
 
@@ -107,35 +104,6 @@ inline constexpr std::size_t kSharedBytes = kWarps*(kRing * sizeof(RingItem<P>) 
 
 namespace detail {
 
-template <class T>
-__device__ T LoadItem(const T* at) {
-  using W = steps::cuda::WordsOf<T>;
-  if constexpr (std::is_void_v<W>) {
-    T item;
-    for (unsigned i = 0; i < sizeof(T) / 8; ++i) {
-      const auto word = __ldcg(reinterpret_cast<const unsigned long long*>(at) + i);
-      memcpy(reinterpret_cast<char*>(&item) + 8 * i, &word, 8);
-    }
-    return item;
-  } else {
-    return steps::cuda::FromWords<T>(__ldcg(reinterpret_cast<const W*>(at)));
-  }
-}
-template <class T>
-__device__ void StoreItem(T* at, const T& item) {
-  using W = steps::cuda::WordsOf<T>;
-  if constexpr (std::is_void_v<W>) {
-    for (unsigned i = 0; i < sizeof(T) / 8; ++i) {
-      unsigned long long word;
-      memcpy(&word, reinterpret_cast<const char*>(&item) + 8 * i, 8);
-      __stcg(reinterpret_cast<unsigned long long*>(at) + i, word);
-    }
-  } else {
-    W words;
-    memcpy(&words, &item, sizeof(T));
-    __stcg(reinterpret_cast<W*>(at), words);
-  }
-}
 __device__ inline RowRecord LoadRecord(const RowRecord* at) {
   const uint4 words = __ldg(reinterpret_cast<const uint4*>(at));
   return {{words.x, words.y, words.z, words.w}};

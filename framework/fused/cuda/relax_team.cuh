@@ -8,17 +8,9 @@
 /// GPU is the leader.
 #pragma once
 
-#include <cuda/atomic>
-
 #include "chatty/framework/fused/cuda/relax.cuh"
 
 namespace chatty::fused::cuda {
-
-/// The step that a GPU's blocks may begin, in its memory.
-struct TeamStep {
-  std::uint64_t step = 0;  ///< written last
-  StepOrder order;
-};
 
 /// The kernel's input.
 template <class P>
@@ -37,44 +29,6 @@ struct TeamBlock {
   StepOrder order;          ///< of that step
   unsigned long long done;  ///< StepCounts::done of idle warps
 };
-
-/// Whether no GPU is busy in `step` and no message is on the way. All lanes call it.
-__device__ inline bool HasEnded(const TeamRef& team, std::uint64_t step) {
-  const std::uint32_t size = team.heap.size;
-  bool idle = team.StateOf(team.heap.me).active() == 0;  // looks at home first
-  if (!__all_sync(kFull, idle)) return false;
-  unsigned long long received = 0, sent = 0;
-  for (std::uint32_t d = Lane(); d < size; d += 32) {
-    const TeamState state = team.StateOf(d);
-    idle = idle && state.active() == 0 && state.step() == (step & 0xff);
-    received += state.received();
-  }
-  if (!__all_sync(kFull, idle)) return false;
-  __syncwarp();  // what all lanes have acquired comes before
-  for (std::uint32_t i = Lane(); i < size * size; i += 32) sent += team.SentTo(i / size, i % size);
-  for (unsigned d = 16; d > 0; d /= 2) {
-    received += __shfl_xor_sync(kFull, received, d);
-    sent += __shfl_xor_sync(kFull, sent, d);
-  }
-  return sent == received;
-}
-
-/// The sum of all GPUs' counts of a step that has ended, by one thread.
-__device__ inline StepCounts SumCounts(const TeamRef& team, std::uint64_t step) {
-  constexpr unsigned kWords = sizeof(StepCounts) / 8;
-  static_assert(sizeof(StepCounts) % 8 == 0);
-  StepCounts sum;
-  for (std::uint32_t d = 0; d < team.heap.size; ++d) {
-    const auto* const from = reinterpret_cast<const std::uint64_t*>(team.heap.At(team.counts, d) + step % 3);
-    std::uint64_t words[kWords];
-#pragma unroll
-    for (unsigned i = 0; i < kWords; ++i) words[i] = chatty::detail::LoadRelaxed(from + i);
-    StepCounts one;
-    memcpy(&one, words, sizeof(one));
-    sum.Add(one);
-  }
-  return sum;
-}
 
 /// One warp's part in the kernel. All lanes call every function.
 template <class P>
@@ -163,37 +117,18 @@ class TeamWorker : public RelaxWorker<P, Messages<P>> {
 
   /// The GPU's first warp: decides for all if it leads, and lets this GPU begin the step whose order has come.
   __device__ void Lead() {
-    const TeamRef& team = team_ref_.team;
-    const std::uint64_t step = this->protocol_step_;
-    if (leader_ != nullptr && HasEnded(team, step)) {
-      if (Lane() == 0) {
-        StepCounts sum = SumCounts(team, step);
-        sum.stop |= team_ref_.host[0];
-        team.GiveOrder(step + 1, leader_->Next(sum));
-      }
-      __syncwarp();
-    }
-    if (Lane() != 0) return;
-    StepOrder order;
-    if (!team.TakeOrder(step + 1, &order)) return;
-    team.heap.Own(team.counts)[(step + 2) % 3] = StepCounts{};
-    if (order.takes_far) {  // the list that was read the last time
-      team_ref_.totals->far[far_read_ ^ 1] = 0;
-      team_ref_.totals->far_first[far_read_ ^ 1] = 0;
-    }
-    team.BeginStep(gridDim.x);
-    team_ref_.host[1] = static_cast<std::uint32_t>(step + 1);
-    team_ref_.begun->order = order;
-    ::cuda::atomic_ref<std::uint64_t, ::cuda::thread_scope_device>(team_ref_.begun->step)
-        .store(step + 1, ::cuda::memory_order_release);
+    LeadSteps(team_ref_.team, this->protocol_step_, leader_, team_ref_.host, team_ref_.begun, gridDim.x,
+              [&](const StepOrder& order) {
+                if (!order.takes_far) return;
+                team_ref_.totals->far[far_read_ ^ 1] = 0;  // the list that was read the last time
+                team_ref_.totals->far_first[far_read_ ^ 1] = 0;
+              });
   }
 
   /// One lane: lets the block begin the next step, if the GPU has.
   __device__ void FollowOrder(unsigned tries) {
     const std::uint64_t step = this->protocol_step_;
-    const std::uint64_t begun = ::cuda::atomic_ref<std::uint64_t, ::cuda::thread_scope_device>(team_ref_.begun->step)
-                                    .load(::cuda::memory_order_acquire);
-    if (begun == step + 1) {
+    if (HasBegun(team_ref_.begun, step + 1)) {
       block_->order = team_ref_.begun->order;
     } else if (tries % 256 == 0 && team_ref_.team.IsAborted()) {
       block_->order = StepOrder{.ends = true, .end = End::kStopped};

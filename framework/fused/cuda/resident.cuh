@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <stop_token>
+#include <string_view>
 
 #include "chatty/core/cuda.h"
 #include "chatty/core/device.h"
@@ -16,10 +17,17 @@
 
 namespace chatty::fused::cuda {
 
+/// What the errors of a resident kernel advise.
+struct ResidentAdvice {
+  std::string_view no_room = "use execution bsp";  ///< where a block needs too much shared memory
+  std::string_view timeout = "raise --timeout if the work is known to take longer";  ///< after a step that takes too long
+};
+
 /// Launches resident kernels on a device's stream, one at a time. The device must outlive it.
 class ResidentKernel {
  public:
-  explicit ResidentKernel(Device& device) : device_(device), words_(device, 2) {}
+  explicit ResidentKernel(Device& device, ResidentAdvice advice = {})
+      : device_(device), advice_(advice), words_(device, 2) {}
 
   /// Blocks of a launch: one a multiprocessor. Throws CapabilityError where `kernel` cannot have them all resident.
   template <class Kernel>
@@ -30,8 +38,8 @@ class ResidentKernel {
     int blocks = 0;
     CHATTY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(threads), shared_bytes));
     if (blocks < 1) {
-      Throw<CapabilityError>("{}: the resident kernel needs {} bytes of shared memory a block; use execution bsp",
-                             device_.label(), shared_bytes);
+      Throw<CapabilityError>("{}: the resident kernel needs {} bytes of shared memory a block; {}", device_.label(),
+                             shared_bytes, advice_.no_room);
     }
     return static_cast<unsigned>(device_.info().multiprocessors);
   }
@@ -73,8 +81,8 @@ class ResidentKernel {
       }
       if (context.timeout.count() > 0 && Clock::now() - start > context.timeout) {
         stop();
-        Throw<TimeoutError>("{}: waited {} ms for a resident kernel; raise --timeout if the work is known to take longer",
-                            device_.label(), context.timeout.count());
+        Throw<TimeoutError>("{}: waited {} ms for a resident kernel; {}", device_.label(), context.timeout.count(),
+                            advice_.timeout);
       }
       try {
         if (context.abort != nullptr) context.abort->ThrowIfAborted("a resident kernel");
@@ -90,6 +98,7 @@ class ResidentKernel {
   cudaStream_t stream() const { return static_cast<cudaStream_t>(device_.stream().native()); }
 
   Device& device_;
+  const ResidentAdvice advice_;
   Pinned<std::uint32_t> words_;
 };
 

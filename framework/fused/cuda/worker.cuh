@@ -13,13 +13,6 @@ struct IdleWarps {
   unsigned gifts[kWarps];  ///< items that a warp is given, in its part of RelaxRef::gifts
 };
 
-/// Items of a list that are one warp's.
-template <class Entry>
-struct ItemSlice {
-  const Entry* items = nullptr;
-  unsigned count = 0;
-};
-
 /// One warp's part in the kernel. All lanes call every function. `Peers` is None, or Messages<P> where the device has a part
 /// of the graph: the warp then sends messages to the vertices of other devices.
 template <class P, class Peers = None>
