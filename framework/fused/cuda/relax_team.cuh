@@ -149,7 +149,7 @@ class TeamWorker : public RelaxWorker<P, Messages<P>> {
 
 /// The kernel: as many blocks on each GPU as are resident at once.
 template <class P>
-__global__ void __launch_bounds__(kThreads) RelaxTogether(const __grid_constant__ TeamRelaxRef<P> a) {
+__global__ void __launch_bounds__(kThreads, 1) RelaxTogether(const __grid_constant__ TeamRelaxRef<P> a) {
   constexpr bool kOrders = Traits<P>::kOrders;
   using Leader = StepLeader<kOrders>;
   constexpr WidthRule kWidths{.few = 100, .many = 220, .halve_above = 5.0 / 8, .narrow_above = 3.0 / 8};
