@@ -12,6 +12,14 @@
 #define CHATTY_HD
 #endif
 
+/// Before a template that is CHATTY_FN and calls functions of the host: it is called on hosts alone, from a function that is
+/// CHATTY_FN. nvcc does not warn of the calls then.
+#if defined(__CUDACC__)
+#define CHATTY_NO_EXEC_CHECK _Pragma("nv_exec_check_disable")
+#else
+#define CHATTY_NO_EXEC_CHECK
+#endif
+
 /// 1 if this compiler can instantiate the CUDA steps, otherwise 0.
 #if defined(__CUDACC__)
 #define CHATTY_CUDA_COMPILER 1

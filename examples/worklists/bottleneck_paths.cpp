@@ -1,7 +1,7 @@
 // Widths of widest paths from a source, which are bottleneck shortest paths (Pollack, Operations Research 8, 1960), on a
 // distributed worklist. Compared with a serial search that goes on at the widest vertex.
 //
-//   bottleneck_paths [GRAPH [DEVICES [SOURCE]]]      bottleneck_paths road.gr host:4 17
+//   bottleneck_paths [GRAPH|- [DEVICES [SOURCE]]]      bottleneck_paths road.gr host:4 17      bottleneck_paths road.gr cuda
 //
 // A path is as wide as its narrowest edge. An item is a vertex with the width of a path to it, and stands for the search to
 // go on there. Wide items go first, softly: a vertex may improve several times.
@@ -12,7 +12,6 @@
 #include "../reference.h"
 #include "ranges.h"
 
-template <class WeightOf>
 struct BottleneckPaths {
   struct Item {
     chatty::VertexId vertex;
@@ -20,26 +19,30 @@ struct BottleneckPaths {
   };
   using Message = Item;
 
-  const chatty::Graph* graph;
-  WeightOf weight_of;  // of an edge, by its number
+  worklists::Rows rows;
+  const float* weights;  // by own edge
   worklists::Ranges ranges;
-  float* widths;  // by vertex; a device changes those of its own
+  float* widths;  // by own vertex
   float* sent;    // by vertex of other devices: the widest that this device has sent
 
   template <class Context>
-  void Process(const Item& item, Context& context) const {
-    if (chatty::atomics::Load(widths + item.vertex) > item.width) return;  // a wider path came meanwhile
-    const auto& rows = graph->out();
-    for (chatty::EdgeIndex e = rows.offsets[item.vertex]; e < rows.offsets[item.vertex + 1]; ++e) {
+  CHATTY_FN void Process(const Item& item, Context& context) const {
+    if (chatty::atomics::Load(widths + (item.vertex - rows.begin)) > item.width) return;  // a wider path came meanwhile
+    const chatty::EdgeIndex end = rows.End(item.vertex);
+    for (chatty::EdgeIndex e = rows.Begin(item.vertex); e < end; ++e) {
       const chatty::VertexId v = rows.neighbours[e];
-      context.Send(ranges.Owner(v), {v, std::min<float>(item.width, weight_of(e))});
+      context.Send(ranges.Owner(v), {v, item.width < weights[e] ? item.width : weights[e]});
     }
   }
-  double Priority(const Item& item) const { return -item.width; }
-  bool OnSend(const Item& item, std::uint32_t) const { return chatty::atomics::Max<true>(sent + item.vertex, item.width); }
-  Message Pack(const Item& item) const { return item; }
-  Item Unpack(const Message& message) const { return message; }
-  bool OnReceive(const Item& item) const { return chatty::atomics::Max<true>(widths + item.vertex, item.width); }
+  CHATTY_FN double Priority(const Item& item) const { return -item.width; }
+  CHATTY_FN bool OnSend(const Item& item, std::uint32_t) const {
+    return chatty::atomics::Max<true>(sent + item.vertex, item.width);
+  }
+  CHATTY_FN Message Pack(const Item& item) const { return item; }
+  CHATTY_FN Item Unpack(const Message& message) const { return message; }
+  CHATTY_FN bool OnReceive(const Item& item) const {
+    return chatty::atomics::Max<true>(widths + (item.vertex - rows.begin), item.width);
+  }
 };
 
 int main(int argc, char** argv) try {
@@ -48,26 +51,34 @@ int main(int argc, char** argv) try {
   spec.scale = 13;
   spec.weights = chatty::WeightKind::kInt32;
   spec.max_weight = 1000;
-  const chatty::Graph graph = argc > 1 ? chatty::ReadGraph(argv[1]) : chatty::Generate(spec);
+  const chatty::Graph graph = worklists::IsNamed(argc, argv) ? chatty::ReadGraph(argv[1]) : chatty::Generate(spec);
   worklists::Devices devices(graph, argc > 2 ? argv[2] : "host:2");
   const std::size_t count = devices.all.size();
   const auto source = argc > 3 ? static_cast<chatty::VertexId>(std::atoll(argv[3])) : graph.max_degree_vertex();
   if (source >= graph.vertices()) throw chatty::UsageError("SOURCE is not a vertex; vertices count from 0 here");
 
-  std::vector<float> widths(graph.vertices(), 0.0f);
-  std::vector<std::vector<float>> sent(count, widths);
-  widths[source] = chatty::kInfinity<float>;
-  chatty::WorklistStatistics statistics;
+  std::vector<float> weights;  // by edge
   chatty::VisitWeights<float>(graph, [&](auto weight_of) {
-    using Program = BottleneckPaths<decltype(weight_of)>;
-    std::vector<Program> programs;
-    for (std::size_t d = 0; d < count; ++d) {
-      programs.push_back({&graph, weight_of, devices.ranges, widths.data(), sent[d].data()});
-    }
-    std::vector<std::vector<typename Program::Item>> seeds(count);
-    seeds[devices.ranges.Owner(source)].push_back({source, widths[source]});
-    statistics = chatty::RunWorklist<Program>(devices.all, programs, seeds, {.width = 32});
+    for (chatty::EdgeIndex e = 0; e < graph.edges(); ++e) weights.push_back(weight_of(e));
   });
+  std::vector<worklists::OwnRows> rows;
+  std::vector<worklists::OnDevice<float>> weights_on, widths_on, sent_on;
+  std::vector<BottleneckPaths> programs;
+  std::vector<std::vector<BottleneckPaths::Item>> seeds(count);
+  std::vector<float> widths(graph.vertices(), 0.0f);
+  widths[source] = chatty::kInfinity<float>;
+  for (std::size_t d = 0; d < count; ++d) {
+    chatty::Device& device = *devices.all[d];
+    rows.emplace_back(devices, d, graph);
+    const auto first = graph.out().offsets[rows[d].begin()], last = graph.out().offsets[rows[d].end()];
+    weights_on.emplace_back(device, std::span<const float>(weights.data() + first, last - first));
+    widths_on.emplace_back(device, std::span<const float>(widths.data() + rows[d].begin(), rows[d].vertices()));
+    sent_on.emplace_back(device, graph.vertices(), 0.0f);
+    programs.push_back({rows[d].ref(), weights_on[d].data(), devices.ranges, widths_on[d].data(), sent_on[d].data()});
+  }
+  seeds[devices.ranges.Owner(source)].push_back({source, widths[source]});
+  const auto statistics = chatty::RunWorklist<BottleneckPaths>(devices.all, programs, seeds, {.width = 32});
+  for (std::size_t d = 0; d < count; ++d) std::ranges::copy(widths_on[d].Read(), widths.data() + rows[d].begin());
 
   const chatty::Verdict verdict = reference::Same<float>("width", graph, widths, reference::Widths(graph, source));
   if (!verdict) {

@@ -1,5 +1,6 @@
 /// \file
-/// What the examples on worklists share: devices, and which of them owns a vertex.
+/// What the examples on worklists share: devices, which of them owns a vertex, and data in a device's memory. Kernels of a
+/// GPU reach only what is there; on a host device it is host memory.
 #pragma once
 
 #include <chatty/chatty.h>
@@ -7,10 +8,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
 namespace worklists {
+
+/// Whether the command line names a graph: "-" is the example's own.
+inline bool IsNamed(int argc, char** argv) { return argc > 1 && std::string_view(argv[1]) != "-"; }
 
 /// Each device owns a range of vertices.
 struct Ranges {
@@ -33,6 +38,66 @@ struct Devices {
   std::vector<std::unique_ptr<chatty::Device>> owners;
   std::vector<chatty::Device*> all;  ///< not owned
   Ranges ranges{};
+};
+
+/// An array in a device's memory. The device must outlive it.
+template <class T>
+class OnDevice {
+ public:
+  OnDevice(chatty::Device& device, std::span<const T> values) : device_(&device) {
+    device.MakeCurrent();
+    buffer_ = chatty::Buffer<T>(device, values.size());
+    device.CopyIn(buffer_.data(), values.data(), values.size_bytes(), device.stream());
+    device.stream().Synchronize();
+  }
+  OnDevice(chatty::Device& device, std::size_t size, T value) : OnDevice(device, std::vector<T>(size, value)) {}
+
+  T* data() const { return buffer_.data(); }
+  std::vector<T> Read() const {
+    std::vector<T> values(buffer_.size());
+    device_->MakeCurrent();
+    device_->CopyOut(values.data(), buffer_.data(), buffer_.bytes(), device_->stream());
+    device_->stream().Synchronize();
+    return values;
+  }
+
+ private:
+  chatty::Device* device_;
+  chatty::Buffer<T> buffer_;
+};
+
+/// The out-edges of a device's own vertices, as programs see them.
+struct Rows {
+  chatty::VertexId begin;              // the first own vertex
+  const chatty::EdgeIndex* offsets;    // by own vertex, and one more
+  const chatty::VertexId* neighbours;  // by own edge
+
+  /// @{
+  /// The own edges of v.
+  CHATTY_FN chatty::EdgeIndex Begin(chatty::VertexId v) const { return offsets[v - begin] - offsets[0]; }
+  CHATTY_FN chatty::EdgeIndex End(chatty::VertexId v) const { return offsets[v - begin + 1] - offsets[0]; }
+  /// @}
+};
+
+/// Rows in the memory of device d.
+class OwnRows {
+ public:
+  OwnRows(const Devices& devices, std::size_t d, const chatty::Graph& graph)
+      : begin_(devices.ranges.Begin(d)),
+        end_(devices.ranges.Begin(d + 1)),
+        offsets_(*devices.all[d], std::span(graph.out().offsets.data() + begin_, end_ - begin_ + 1)),
+        neighbours_(*devices.all[d], std::span(graph.out().neighbours.data() + graph.out().offsets[begin_],
+                                               graph.out().offsets[end_] - graph.out().offsets[begin_])) {}
+
+  chatty::VertexId begin() const { return begin_; }  ///< own vertices
+  chatty::VertexId end() const { return end_; }
+  std::size_t vertices() const { return end_ - begin_; }
+  Rows ref() const { return {begin_, offsets_.data(), neighbours_.data()}; }
+
+ private:
+  chatty::VertexId begin_, end_;
+  OnDevice<chatty::EdgeIndex> offsets_;
+  OnDevice<chatty::VertexId> neighbours_;
 };
 
 }  // namespace worklists

@@ -1,6 +1,6 @@
 // PageRank by residuals on a distributed worklist (Groute's PR; Whang et al., Euro-Par'15), compared with the library's.
 //
-//   residual_pagerank [GRAPH [DEVICES]]      residual_pagerank web.mtx host:4
+//   residual_pagerank [GRAPH|- [DEVICES]]      residual_pagerank web.mtx host:4      residual_pagerank web.mtx cuda:0,1
 //
 // A vertex has a rank and a residual, which is rank that its out-neighbours have not heard of. Its item takes the residual
 // whole, adds it to the rank, and sends damping times it along the edges. A vertex has an item while its residual is above
@@ -26,43 +26,47 @@ struct ResidualPageRank {
     Halves share;         // 12 bytes: a double would be aligned, and 16
   };
 
-  const chatty::Graph* graph;
+  worklists::Rows rows;
   worklists::Ranges ranges;
-  std::uint32_t me;
-  double *ranks, *residuals;  // by vertex; a device changes those of its own
+  double *ranks, *residuals;  // by own vertex
   double* unsent;             // by vertex of other devices: shares that wait for more
   std::uint64_t* taken;       // residuals that this device has taken
   double waits;               // up to so much of a vertex waits at each device, together the tolerance
   double damping = 0.85, tolerance = 1e-6;
 
   template <class Context>
-  void Process(const Item& item, Context& context) const {
-    const chatty::VertexId v = item.vertex;
-    const double residual = chatty::atomics::Exchange(residuals + v, 0.0);
-    chatty::atomics::Add<true>(ranks + v, residual);
+  CHATTY_FN void Process(const Item& item, Context& context) const {
+    const chatty::VertexId v = item.vertex, own = v - rows.begin;
+    const double residual = chatty::atomics::Exchange(residuals + own, 0.0);
+    chatty::atomics::Add<true>(ranks + own, residual);
     chatty::atomics::Add<true>(taken, std::uint64_t{1});
-    const auto row = graph->out()[v];
-    if (row.empty()) return;
-    const double share = damping * residual / static_cast<double>(row.size());
-    for (const chatty::VertexId u : row) context.Send(ranges.Owner(u), {u, share});
+    const chatty::EdgeIndex begin = rows.Begin(v), end = rows.End(v);
+    if (begin == end) return;
+    const double share = damping * residual / static_cast<double>(end - begin);
+    for (chatty::EdgeIndex e = begin; e < end; ++e) {
+      const chatty::VertexId u = rows.neighbours[e];
+      context.Send(ranges.Owner(u), {u, share});
+    }
   }
   /// Large residuals first: they go furthest.
-  double Priority(const Item& item) const { return -std::log2(chatty::atomics::Load(residuals + item.vertex)); }
+  CHATTY_FN double Priority(const Item& item) const {
+    return -std::log2(chatty::atomics::Load(residuals + (item.vertex - rows.begin)));
+  }
   /// Shares wait at the sender until they are worth a message, and whoever lifts them above that sends it.
-  bool OnSend(const Item& item, std::uint32_t) const {
+  CHATTY_FN bool OnSend(const Item& item, std::uint32_t) const {
     const double before = chatty::atomics::Add<true>(unsent + item.vertex, item.share);
     return before <= waits && before + item.share > waits;
   }
-  Message Pack(const Item& item) const {
+  CHATTY_FN Message Pack(const Item& item) const {
     const double all = chatty::atomics::Exchange(unsent + item.vertex, 0.0);
     return {static_cast<std::uint32_t>(item.vertex - ranges.Begin(ranges.Owner(item.vertex))),
             chatty::atomics::BitCast<Halves>(all)};
   }
-  Item Unpack(const Message& message) const {
-    return {ranges.Begin(me) + message.index, chatty::atomics::BitCast<double>(message.share)};
+  CHATTY_FN Item Unpack(const Message& message) const {
+    return {rows.begin + message.index, chatty::atomics::BitCast<double>(message.share)};
   }
-  bool OnReceive(const Item& item) const {
-    const double before = chatty::atomics::Add<true>(residuals + item.vertex, item.share);
+  CHATTY_FN bool OnReceive(const Item& item) const {
+    const double before = chatty::atomics::Add<true>(residuals + (item.vertex - rows.begin), item.share);
     return before <= tolerance && before + item.share > tolerance;
   }
 };
@@ -71,37 +75,53 @@ int main(int argc, char** argv) try {
   chatty::GeneratorSpec spec;
   spec.family = "web";
   spec.count = 20'000;
-  const chatty::Graph graph = argc > 1 ? chatty::ReadGraph(argv[1]) : chatty::Generate(spec);
+  const chatty::Graph graph = worklists::IsNamed(argc, argv) ? chatty::ReadGraph(argv[1]) : chatty::Generate(spec);
   worklists::Devices devices(graph, argc > 2 ? argv[2] : "host:2");
   const std::size_t count = devices.all.size();
 
   // Ranks are times the number of vertices, and at first all residual.
-  ResidualPageRank first{&graph, devices.ranges, 0, nullptr, nullptr, nullptr, nullptr, 0};
+  ResidualPageRank first{};
+  first.ranges = devices.ranges;
   first.waits = first.tolerance / static_cast<double>(count);
-  std::vector<double> ranks(graph.vertices(), 0.0), residuals(graph.vertices(), 1 - first.damping);
-  std::vector<std::vector<double>> unsent(count, std::vector<double>(graph.vertices(), 0.0));
-  std::vector<std::uint64_t> taken(count, 0);
+  std::vector<worklists::OwnRows> rows;
+  std::vector<worklists::OnDevice<double>> ranks_on, residuals_on, unsent_on;
+  std::vector<worklists::OnDevice<std::uint64_t>> taken_on;
   std::vector<ResidualPageRank> programs(count, first);
   std::vector<std::vector<ResidualPageRank::Item>> seeds(count);
   for (std::size_t d = 0; d < count; ++d) {
-    programs[d].me = static_cast<std::uint32_t>(d);
-    programs[d].ranks = ranks.data();
-    programs[d].residuals = residuals.data();
-    programs[d].unsent = unsent[d].data();
-    programs[d].taken = &taken[d];
-    for (chatty::VertexId v = devices.ranges.Begin(d); v < devices.ranges.Begin(d + 1); ++v) seeds[d].push_back({v});
+    chatty::Device& device = *devices.all[d];
+    rows.emplace_back(devices, d, graph);
+    ranks_on.emplace_back(device, rows[d].vertices(), 0.0);
+    residuals_on.emplace_back(device, rows[d].vertices(), 1 - first.damping);
+    unsent_on.emplace_back(device, graph.vertices(), 0.0);
+    taken_on.emplace_back(device, 1, 0);
+    programs[d].rows = rows[d].ref();
+    programs[d].ranks = ranks_on[d].data();
+    programs[d].residuals = residuals_on[d].data();
+    programs[d].unsent = unsent_on[d].data();
+    programs[d].taken = taken_on[d].data();
+    for (chatty::VertexId v = rows[d].begin(); v < rows[d].end(); ++v) seeds[d].push_back({v});
   }
   // A residual half as large is in the next step.
   const auto statistics = chatty::RunWorklist<ResidualPageRank>(devices.all, programs, seeds, {.width = 1});
 
   // Residuals are neither lost nor taken twice: what vertices had at first is in ranks, less what these have sent, or waits.
   double left = (1 - first.damping) * graph.vertices();
-  for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
-    left -= ranks[v] * (graph.out()[v].empty() ? 1 : 1 - first.damping);
-    double waiting = residuals[v];
-    for (std::size_t d = 0; d < count; ++d) waiting += unsent[d][v];
-    left -= waiting;
-    ranks[v] += waiting;
+  std::vector<double> ranks(graph.vertices(), 0.0);
+  std::uint64_t takes = 0;
+  for (std::size_t d = 0; d < count; ++d) {
+    const std::vector<double> own_ranks = ranks_on[d].Read(), residuals = residuals_on[d].Read(),
+                              unsent = unsent_on[d].Read();
+    for (chatty::VertexId v = rows[d].begin(); v < rows[d].end(); ++v) {
+      const chatty::VertexId own = v - rows[d].begin();
+      left -= own_ranks[own] * (graph.out()[v].empty() ? 1 : 1 - first.damping) + residuals[own];
+      ranks[v] += own_ranks[own] + residuals[own];
+    }
+    for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
+      left -= unsent[v];
+      ranks[v] += unsent[v];
+    }
+    takes += taken_on[d].Read()[0];
   }
   // Vertices without out-edges keep what the library spreads over all vertices: a multiple of the uniform vector.
   const double sum = std::accumulate(ranks.begin(), ranks.end(), 0.0);
@@ -111,7 +131,6 @@ int main(int argc, char** argv) try {
   double difference = 0;
   for (chatty::VertexId v = 0; v < graph.vertices(); ++v) difference += std::abs(ranks[v] / sum - expected[v]);
   const double bound = (2 * first.tolerance + program.tolerance) / (1 - first.damping) + 1e-5;  // and the rounding of float
-  const std::uint64_t takes = std::accumulate(taken.begin(), taken.end(), std::uint64_t{0});
   if (!(difference <= bound) || !(std::abs(left) <= 1e-9 * graph.vertices()) || takes != statistics.processed) {
     std::printf("WRONG: the ranks differ by %g in L1, at most %g is right; %g of %ju is lost; %ju residuals of %ju items\n",
                 difference, bound, left, std::uintmax_t{graph.vertices()}, std::uintmax_t{takes},

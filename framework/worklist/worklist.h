@@ -3,11 +3,10 @@
 /// items, a function that processes one, and a function for each way of an item between devices. Vertex programs need none
 /// of this: `--execution async` on several devices is a worklist of vertices (framework/fused/).
 ///
-/// An item goes through a ring of its receiver (comm/symmetric/ring.h) as soon as it is sent, and the devices agree on
-/// priorities and on the end as framework/fused/team.h says. There are workers for host devices; those of GPUs are missing.
+/// An item goes through a ring of its receiver (comm/symmetric/ring.h), and the devices agree on priorities and on the end
+/// as framework/fused/team.h says. Workers are threads of host devices (worklist/host/), or warps of GPUs (worklist/cuda/).
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -23,10 +22,14 @@
 #include "chatty/core/error.h"
 #include "chatty/core/sync.h"
 #include "chatty/core/types.h"
+#include "chatty/framework/backends.h"
 #include "chatty/framework/engines/device_threads.h"
 #include "chatty/framework/fused/team.h"
 #include "chatty/framework/worklist/host/run.h"
 #include "chatty/framework/worklist/program.h"
+#if CHATTY_CUDA_COMPILER
+#include "chatty/framework/worklist/cuda/run.cuh"
+#endif
 
 namespace chatty {
 
@@ -41,6 +44,9 @@ struct WorklistOptions {
   std::stop_token stop = {};
   /// Items of each worker's ring and about as many entries of the rings between devices, at least 64. 0: the defaults.
   std::uint32_t list_items = 0;
+  /// On GPUs: items for which each list of waiting items has room. A list that is full ends the run with an
+  /// OutOfMemoryError. 0: as many as a quarter of the free memory holds, at most 2^24. Host devices need no bound.
+  std::uint32_t waiting_items = 0;
 };
 
 /// What a worklist did.
@@ -52,33 +58,24 @@ struct WorklistStatistics {
   bool stopped = false;         ///< by WorklistOptions::stop, with items left
 };
 
-/// Runs a program on a worklist of these devices, which begins with seeds[d] on device d, until there are no items. Device d
-/// has the program programs[d] and the threads of its team. Returns when all have ended. Throws UsageError for unequal
-/// numbers of devices, programs and seeds, or a width that is not above 0; CapabilityError for GPUs; TimeoutError; what a
-/// function of the program throws, after all devices have ended; and the errors of SymmetricHeap.
-template <WorklistProgram P>
-WorklistStatistics RunWorklist(std::span<Device* const> devices, std::span<const P> programs,
-                               std::span<const std::vector<typename P::Item>> seeds, const WorklistOptions& options = {}) {
-  if (devices.empty() || programs.size() != devices.size() || seeds.size() != devices.size()) {
-    Throw<UsageError>("a worklist of {} devices needs as many programs and lists of seeds, not {} and {}", devices.size(),
-                      programs.size(), seeds.size());
-  }
-  if (!(options.width > 0)) Throw<UsageError>("the width of priorities is {}; it must be above 0", options.width);
-  for (const Device* const device : devices) {
-    if (device->kind() == DeviceKind::kHost) continue;
-    Throw<CapabilityError>("worklists run on host devices, and {} is a GPU", device->label());
-  }
-  constexpr std::uint32_t kRoom = 1u << 13;
+}  // namespace chatty
+
+namespace chatty::worklist {
+
+/// Runs all devices, each by a Run on its own thread: see RunWorklist.
+template <class Run, class P>
+WorklistStatistics RunDevices(std::span<Device* const> devices, std::span<const P> programs,
+                              std::span<const std::vector<typename P::Item>> seeds, const WorklistOptions& options) {
+  const RunTerms terms{options.width, options.list_items, options.waiting_items, options.stop, options.timeout};
   fused::Team team(devices, options.list_items);
-  const worklist::host::RunTerms terms{
-      options.width, options.list_items == 0 ? kRoom : std::clamp<std::uint32_t>(options.list_items, 2, kRoom), options.stop,
-      options.timeout};
-  std::vector<std::unique_ptr<worklist::host::DeviceShared<P>>> shared;
-  for (Device* const device : devices) {
-    shared.push_back(std::make_unique<worklist::host::DeviceShared<P>>(device->team()->size()));
+  std::vector<std::unique_ptr<Run>> runs;
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    devices[d]->MakeCurrent();
+    runs.push_back(std::make_unique<Run>(*devices[d], programs[d], seeds[d], terms, team, d));
   }
   team.Begin();
   WorklistStatistics statistics;
+  std::vector<DeviceResult> results(devices.size());
   std::vector<std::exception_ptr> failures(devices.size());
   const Clock::time_point start = Clock::now();
   RunOnDevices(static_cast<int>(devices.size()), [&](int index) {
@@ -86,11 +83,7 @@ WorklistStatistics RunWorklist(std::span<Device* const> devices, std::span<const
     try {
       const BoundTo near_device(devices[d]->placement().cpus);
       devices[d]->MakeCurrent();
-      const fused::TeamRef ref = team.ref(d);
-      devices[d]->team()->Run(devices[d]->team()->size(), [&](TeamMember& member) {
-        const fused::StepOrder last = worklist::host::RunMember<P>(member, programs[d], ref, seeds[d], terms, *shared[d]);
-        if (d == 0 && member.rank() == 0) statistics.stopped = last.end == fused::End::kStopped;
-      });
+      results[d] = runs[d]->Run(team.ref(d));
     } catch (...) {
       failures[d] = std::current_exception();
       team.Abort();
@@ -109,13 +102,57 @@ WorklistStatistics RunWorklist(std::span<Device* const> devices, std::span<const
     }
   }
   if (first != nullptr) std::rethrow_exception(first);
-  statistics.steps = static_cast<std::uint32_t>(shared[0]->team.step.load() - 2);  // neither the seeds nor the end
+  statistics.steps = results[0].steps;
+  statistics.stopped = results[0].stopped;
   for (std::size_t d = 0; d < devices.size(); ++d) {
-    statistics.processed += std::accumulate(shared[d]->done.begin(), shared[d]->done.end(), std::uint64_t{0});
+    statistics.processed += results[d].processed;
+    devices[d]->MakeCurrent();
     const std::vector<std::uint64_t> sent = team.Sent(d);
     statistics.sent += std::accumulate(sent.begin(), sent.end(), std::uint64_t{0});
   }
+  devices[0]->MakeCurrent();
   return statistics;
+}
+
+}  // namespace chatty::worklist
+
+namespace chatty {
+
+/// Runs a program on a worklist of these devices, which begins with seeds[d] on device d, until there are no items. Device d
+/// has the program programs[d]. It is a host device with the threads of its team, or a GPU with a resident kernel; then the
+/// data that the program's members point to is in memory that the GPU reaches. GPUs take programs that nvcc has compiled:
+/// `Backends` is what the compiler at hand instantiates. Returns when all have ended. Throws UsageError for unequal numbers
+/// of devices, programs and seeds, devices of two kinds, or a width that is not above 0; CapabilityError for GPUs where the
+/// caller was compiled by the host's compiler, or which do not address each other's memory, or are shared by too many
+/// devices; OutOfMemoryError where a GPU has no room for the lists, or the lists none for an item; TimeoutError; what a
+/// function of the program throws, after all devices have ended; and the errors of SymmetricHeap.
+template <WorklistProgram P, class Backends = CompiledBackends>
+WorklistStatistics RunWorklist(std::span<Device* const> devices, std::span<const P> programs,
+                               std::span<const std::vector<typename P::Item>> seeds, const WorklistOptions& options = {}) {
+  if (devices.empty() || programs.size() != devices.size() || seeds.size() != devices.size()) {
+    Throw<UsageError>("a worklist of {} devices needs as many programs and lists of seeds, not {} and {}", devices.size(),
+                      programs.size(), seeds.size());
+  }
+  if (!(options.width > 0)) Throw<UsageError>("the width of priorities is {}; it must be above 0", options.width);
+  for (const Device* const device : devices) {
+    if (device->kind() == devices[0]->kind()) continue;
+    Throw<UsageError>("a worklist takes devices of one kind, not {} and {}", devices[0]->label(), device->label());
+  }
+  if (devices[0]->kind() == DeviceKind::kHost) {
+    if constexpr (kHasHost<Backends>) {
+      return worklist::RunDevices<worklist::host::DeviceRun<P>, P>(devices, programs, seeds, options);
+    }
+    Throw<CapabilityError>("{}: this worklist was compiled for GPUs alone (CHATTY_NVCC_BACKENDS=CudaOnly)",
+                           devices[0]->label());
+  }
+#if CHATTY_CUDA_COMPILER
+  if constexpr (kHasCuda<Backends>) {
+    return worklist::RunDevices<worklist::cuda::DeviceRun<P>, P>(devices, programs, seeds, options);
+  }
+#endif
+  Throw<CapabilityError>(
+      "{}: this worklist was compiled for host devices alone; compile the file that calls RunWorklist with nvcc",
+      devices[0]->label());
 }
 
 }  // namespace chatty

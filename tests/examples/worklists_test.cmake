@@ -1,6 +1,10 @@
-# An example on worklists as a newcomer runs it: on its own graph and on files, on several devices, and with nonsense.
+# An example on worklists as a newcomer runs it: on its own graph and on files, on several devices, and with nonsense. DEVICES: what
+# to run on, host devices without it. Of GPUs where there are none, the test is skipped.
 cmake_minimum_required(VERSION 3.25)
 
+if(NOT DEFINED DEVICES)
+  set(DEVICES host:1 host:2 host:3 host:8)
+endif()
 # expect(CODE TEXT COMMAND...): runs it and wants this exit code, and TEXT, a regular expression, in what it prints.
 function(expect code text)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -28,9 +32,19 @@ foreach(i RANGE 1 3000)
 endforeach()
 file(WRITE "${SCRATCH}/random.mtx" "%%MatrixMarket matrix coordinate integer general\n500 500 3000\n${edges}")
 
+if(DEVICES MATCHES "cuda")
+  execute_process(COMMAND "${PROGRAM}" "${SCRATCH}/small.mtx" cuda:0 OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(output MATCHES "no usable GPU")
+    message("skipped: no CUDA device here")
+    return()
+  endif()
+endif()
 expect(0 "verified" "${PROGRAM}")
+foreach(devices ${DEVICES})
+  expect(0 "verified" "${PROGRAM}" - ${devices})
+endforeach()
 foreach(graph small random)
-  foreach(devices host:1 host:2 host:3 host:8)
+  foreach(devices ${DEVICES})
     expect(0 "verified" "${PROGRAM}" "${SCRATCH}/${graph}.mtx" ${devices})
   endforeach()
 endforeach()

@@ -6,15 +6,17 @@
 /// the width, or above the first item where nothing is near. As fused/host/relax_team.h, for items of any type.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
-#include <stop_token>
 #include <thread>
 #include <vector>
 
+#include "chatty/core/device.h"
 #include "chatty/core/error.h"
 #include "chatty/core/sync.h"
 #include "chatty/core/team.h"
@@ -41,22 +43,16 @@ struct DeviceShared {
   fused::host::TeamShared team;
 };
 
-/// How a device runs.
-struct RunTerms {
-  double width = 0;                      ///< of priorities
-  std::size_t room = 0;                  ///< items of a worker's ring
-  std::stop_token stop;                  ///< checked after each step
-  std::chrono::milliseconds timeout{0};  ///< longest wait for a step of all devices; 0: none
-};
-
 /// One worker's share of the run. Every member of every device calls it with its device's objects; those of one device
 /// return the same order, the last. Throws AbortedError where the run has ended on another device.
 template <class P>
 fused::StepOrder RunMember(TeamMember& member, const P& program, const fused::TeamRef& team,
                            std::span<const typename P::Item> seeds, const RunTerms& terms, DeviceShared<P>& shared) try {
+  constexpr std::uint32_t kRoom = 1u << 13;  // items of a worker's ring
   const auto rank = static_cast<std::size_t>(member.rank()), members = static_cast<std::size_t>(member.size());
   std::vector<typename P::Item>& far = shared.far[rank];
-  Worker<P> worker(program, team, &far, terms.room);
+  Worker<P> worker(program, team, &far,
+                   terms.list_items == 0 ? kRoom : std::clamp<std::uint32_t>(terms.list_items, 2, kRoom));
   fused::StepLeader<true> leader({}, static_cast<unsigned>(members * team.heap.size), terms.width, terms.width, terms.width);
   std::size_t which = 0, reported_near = 0, reported_far = 0;
   std::uint64_t step = 1;
@@ -136,5 +132,34 @@ fused::StepOrder RunMember(TeamMember& member, const P& program, const fused::Te
   chatty::detail::StoreRelaxed(team.heap.abort, 1u);  // nobody may wait for this device
   throw;
 }
+
+/// A run on one host device. The device and all that it is given must outlive it.
+template <class P>
+class DeviceRun {
+ public:
+  DeviceRun(Device& device, const P& program, std::span<const typename P::Item> seeds, const RunTerms& terms,
+            const fused::Team&, std::size_t)
+      : device_(device), program_(program), seeds_(seeds), terms_(terms), shared_(device.team()->size()) {}
+
+  /// On the device's own thread, at the same time as those of the other devices. Throws what the program throws,
+  /// TimeoutError, and AbortedError where the run has ended on another device.
+  DeviceResult Run(const fused::TeamRef& team) {
+    DeviceResult result;
+    device_.team()->Run(device_.team()->size(), [&](TeamMember& member) {
+      const fused::StepOrder last = RunMember<P>(member, program_, team, seeds_, terms_, shared_);
+      if (member.rank() == 0) result.stopped = last.end == fused::End::kStopped;
+    });
+    result.steps = static_cast<std::uint32_t>(shared_.team.step.load() - 2);  // neither the seeds nor the end
+    result.processed = std::accumulate(shared_.done.begin(), shared_.done.end(), std::uint64_t{0});
+    return result;
+  }
+
+ private:
+  Device& device_;
+  const P& program_;
+  std::span<const typename P::Item> seeds_;
+  const RunTerms& terms_;
+  DeviceShared<P> shared_;
+};
 
 }  // namespace chatty::worklist::host

@@ -39,19 +39,12 @@ class Worker {
 
   /// @{
   /// As of WorklistContext.
-  void Push(const Item& item) { Put(item); }
-  void Send(std::uint32_t device, const Item& item) {
-    if (device == team_.heap.me) {
-      if (program_.OnReceive(item)) Put(item);
-      return;
-    }
-    if (!program_.OnSend(item, device)) return;
-    std::uint64_t place = symmetric::ReserveInRing(team_.heap, team_.rings, device, 1);
-    if (place == symmetric::Rings::kFull) place = AwaitRoom(device);
-    symmetric::WriteToRing(team_.heap, team_.rings, device, place, EntryOf(program_.Pack(item), step_));
-  }
-  std::uint32_t device() const { return team_.heap.me; }
-  std::uint32_t devices() const { return team_.heap.size; }
+  CHATTY_NO_EXEC_CHECK
+  CHATTY_FN void Push(const Item& item) { Put(item); }
+  CHATTY_NO_EXEC_CHECK
+  CHATTY_FN void Send(std::uint32_t device, const Item& item) { SendTo(device, item); }
+  CHATTY_FN std::uint32_t device() const { return team_.heap.me; }
+  CHATTY_FN std::uint32_t devices() const { return team_.heap.size; }
   /// @}
 
   /// Before a step: the list of the next one, which items are below, and the step's number.
@@ -72,12 +65,13 @@ class Worker {
         slice = slice.subspan(some);
       }
       const Item item = Ring(head_++);
-      if (const double priority = PriorityOf(item); !steps::GoesNow(priority, limit_)) {
+      if (const double priority = PriorityOf(program_, item); !steps::GoesNow(priority, limit_)) {
         PutOut(item, priority);
         continue;
       }
       count.done += 1;
       program_.Process(item, *this);
+      if (++since_look_ % kLook == 0) CheckAborted();  // a step may have no end
     }
   }
 
@@ -93,7 +87,7 @@ class Worker {
   void TakeFar(double limit, std::vector<Item>* list) {
     std::size_t kept = 0;
     for (const Item& item : *far_) {
-      const double priority = PriorityOf(item);
+      const double priority = PriorityOf(program_, item);
       if (steps::GoesNow(priority, limit)) {
         list->push_back(item);
       } else {
@@ -105,24 +99,34 @@ class Worker {
   }
   /// Adds an item to the far list, before the first limit is known.
   void PutFar(const Item& item) {
-    count.first_far = std::max(count.first_far, PriorityKey(PriorityOf(item)));
+    count.first_far = std::max(count.first_far, PriorityKey(PriorityOf(program_, item)));
     far_->push_back(item);
   }
 
   WorkerCount count;
 
  private:
-  /// NaN: last.
-  double PriorityOf(const Item& item) const {
-    const double priority = program_.Priority(item);
-    return priority == priority ? priority : kInfinity<double>;
-  }
   static constexpr std::uint32_t kTogether = 64;  ///< messages that are claimed at once
 
+  static constexpr std::uint32_t kLook = 256;  ///< items after which the abort word is read
+
+  void SendTo(std::uint32_t device, const Item& item) {
+    if (device == team_.heap.me) {
+      if (program_.OnReceive(item)) Put(item);
+      return;
+    }
+    if (!program_.OnSend(item, device)) return;
+    std::uint64_t place = symmetric::ReserveInRing(team_.heap, team_.rings, device, 1);
+    if (place == symmetric::Rings::kFull) place = AwaitRoom(device);
+    symmetric::WriteToRing(team_.heap, team_.rings, device, place, EntryOf(program_.Pack(item), step_));
+  }
+  void CheckAborted() const {
+    if (team_.IsAborted()) Throw<AbortedError>("a worklist has ended on another device");
+  }
   Item& Ring(std::size_t at) { return ring_[at % ring_.size()]; }
 
   void Put(const Item& item) {
-    if (const double priority = PriorityOf(item); !steps::GoesNow(priority, limit_)) return PutOut(item, priority);
+    if (const double priority = PriorityOf(program_, item); !steps::GoesNow(priority, limit_)) return PutOut(item, priority);
     if (spills_ || tail_ - head_ >= ring_.size()) {  // much work: all members shall have a part of it
       spills_ = true;
       count.below += 1;
@@ -173,7 +177,7 @@ class Worker {
         spills_ = spilled;
         return place;
       }
-      if (team_.IsAborted()) Throw<AbortedError>("a worklist has ended on another device");
+      CheckAborted();
       if (!Claim(/*was_idle=*/false)) std::this_thread::yield();
     }
   }
@@ -186,6 +190,7 @@ class Worker {
   std::size_t head_ = 0, tail_ = 0;
   double limit_ = 0, near_limit_ = 0;
   bool spills_ = false;
+  std::uint32_t since_look_ = 0;
 };
 
 }  // namespace chatty::worklist::host
