@@ -152,7 +152,7 @@ class WorklistTest : public testing::TestWithParam<WorklistCase> {
  protected:
   /// CHATTY_STRESS_ITEMS, or `items` without it.
   static std::uint32_t StressItems(std::uint32_t items) {
-    const char* const asked = std::getenv("CHATTY_STRESS_ITEMS");
+    const char* const asked = std::getenv("CHATTY_STRESS_ITEMS");  // NOLINT(concurrency-mt-unsafe)
     return asked != nullptr ? static_cast<std::uint32_t>(std::strtoul(asked, nullptr, 10)) : items;
   }
   /// Runs a tree of so many vertices and looks at all counts.
@@ -349,7 +349,10 @@ struct ChainItems {
     if (item.number == 100) detail::StoreRelaxed(begun, 1u);
     if (item.number < most) context.Send(context.devices() - 1, {item.number + 1});
   }
-  CHATTY_FN double Priority(const Item& item) const { return static_cast<double>(item.number / per_step); }
+  CHATTY_FN double Priority(const Item& item) const {
+    const std::uint64_t bucket = item.number / per_step;
+    return static_cast<double>(bucket);
+  }
   CHATTY_FN bool OnSend(const Item&, std::uint32_t) const { return true; }
   CHATTY_FN Message Pack(const Item& item) const { return item; }
   CHATTY_FN Item Unpack(const Message& message) const { return message; }
