@@ -334,7 +334,7 @@ TEST_P(WorklistTest, NothingToDoEnds) {
   EXPECT_FALSE(statistics.stopped);
 }
 
-/// An item that makes the next one, in a later step or in the same one, as often as it is told to.
+/// An item that makes the next one, in a later step or in the same one, as often as its number says.
 struct ChainItems {
   struct Item {
     std::uint64_t number;
