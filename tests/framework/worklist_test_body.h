@@ -260,7 +260,7 @@ TEST_P(WorklistTest, BurstsThatNoRingHasRoomFor) {
     std::vector<DeviceArray<unsigned long long>> sums;
     std::vector<BurstItems> programs;
     std::vector<std::vector<BurstItems::Item>> seeds(devices.size());
-    const std::uint32_t bursts = 40, makes = CHATTY_TEST_SANITIZED ? 200 : 3000;
+    const std::uint32_t bursts = 40, makes = CHATTY_TEST_SANITIZED ? 240 : 3000;
     unsigned long long sum = 0, count = 0;
     for (std::size_t d = 0; d < devices.size(); ++d) {
       sums.emplace_back(*devices.all[d], 2);
