@@ -23,6 +23,7 @@
 #include "chatty/core/error.h"
 #include "chatty/core/hash.h"
 #include "chatty/framework/worklist/worklist.h"
+#include "test_inputs.h"
 
 namespace chatty::test {
 
@@ -150,6 +151,10 @@ struct TreeItems {
 
 class WorklistTest : public testing::TestWithParam<WorklistCase> {
  protected:
+  void SetUp() override {
+    if (const std::string why = WhyNot(GetParam().devices); !why.empty()) GTEST_SKIP() << why;
+  }
+
   /// CHATTY_STRESS_ITEMS, or `items` without it.
   static std::uint32_t StressItems(std::uint32_t items) {
     const char* const asked = std::getenv("CHATTY_STRESS_ITEMS");  // NOLINT(concurrency-mt-unsafe)
