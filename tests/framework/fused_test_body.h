@@ -211,14 +211,16 @@ class FusedTest : public testing::TestWithParam<FusedCase> {
            ", lists of " + std::to_string(options.list_items) + ", delta " + std::to_string(options.delta);
   }
 
+  /// `sources`: active at first. A short list has no room for many: then rounds begin, and may go on to the end.
   template <class P, class T>
-  void Is(Session& session, const P& program, const Array<T>& expected, const char* what) {
+  void Is(Session& session, const P& program, const Array<T>& expected, const char* what, unsigned sources = 1) {
     for (const RunOptions& options : Ways()) {
       SCOPED_TRACE(std::string(what) + ": " + Words(options));
       const Result<P> result = chatty::Run(session, program, options);
       ASSERT_EQ(ToVector(result.values), ToVector(expected));
       EXPECT_TRUE(result.statistics.converged);
-      if (GetParam().together && CarriesNothing<P>() && session.graph().edges() > 0) {
+      const bool has_room = options.list_items == 0 || sources < options.list_items;
+      if (GetParam().together && CarriesNothing<P>() && session.graph().edges() > 0 && has_room) {
         EXPECT_GT(result.statistics.fused_steps, 0u);
       }
     }
@@ -271,7 +273,7 @@ class FusedTest : public testing::TestWithParam<FusedCase> {
     if (HasFatalFailure()) return;
     ReachFromMany reach;
     reach.every = std::max<VertexId>(1, graph.vertices() / 64);
-    Is(*session, reach, Reached(graph, reach), "reach");
+    Is(*session, reach, Reached(graph, reach), "reach", /*sources=*/64);
   }
 
   static Array<std::uint64_t> Reached(const Graph& graph, const ReachFromMany& reach) {
