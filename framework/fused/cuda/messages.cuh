@@ -14,12 +14,13 @@ namespace chatty::fused::cuda {
 template <class P>
 class Messages {
  public:
-  __device__ Messages(const TeamRef& team, const StateRef<P>& s) : team_(team), s_(s) {}
+  /// `begun`: the step that the GPU has begun.
+  __device__ Messages(const TeamRef& team, TeamStep* begun, const StateRef<P>& s) : team_(team), begun_(begun), s_(s) {}
 
   __device__ const TeamRef& team() const { return team_; }
   __device__ std::uint32_t devices() const { return team_.heap.size; }
-  /// A read of host memory.
-  __device__ bool IsAborted() const { return detail::IsAborted(team_); }
+  /// Whether the run has failed on a device: a read of host memory.
+  __device__ bool IsAborted() const { return detail::IsAbortedForWarp(team_, begun_, /*reads_host=*/true); }
 
   /// Reserves places in the rings of the owners of halo vertices `v`, for lanes with `send` set. Returns a lane's place.
   __device__ std::uint64_t Reserve(bool send, LocalId v, std::uint32_t* owner) const {
@@ -52,6 +53,7 @@ class Messages {
 
  private:
   const TeamRef& team_;
+  TeamStep* const begun_;
   const StateRef<P>& s_;
   detail::RingReader reader_;
 };

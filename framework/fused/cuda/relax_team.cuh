@@ -43,7 +43,7 @@ class TeamWorker : public RelaxWorker<P, Messages<P>> {
   /// `leader`: of the first warp of the first GPU; else null.
   __device__ TeamWorker(const TeamRelaxRef<P>& a, unsigned char* shared, IdleWarps* idle, TeamBlock<kOrders>* block,
                         StepLeader<kOrders>* leader)
-      : Base(a, shared, idle, Messages<P>(a.team, a.s)), team_ref_(a), block_(block), leader_(leader) {}
+      : Base(a, shared, idle, Messages<P>(a.team, a.begun, a.s)), team_ref_(a), block_(block), leader_(leader) {}
 
   /// Takes items of two lists, of other warps and of other GPUs and what comes of them, until the step has ended
   /// everywhere and the next one's order is in the block.
@@ -130,7 +130,7 @@ class TeamWorker : public RelaxWorker<P, Messages<P>> {
     const std::uint64_t step = this->protocol_step_;
     if (HasBegun(team_ref_.begun, step + 1)) {
       block_->order = team_ref_.begun->order;
-    } else if (tries % 256 == 0 && team_ref_.team.IsAborted()) {
+    } else if (IsAborted(team_ref_.team, team_ref_.begun, /*reads_host=*/blockIdx.x == 0 && tries % 256 == 0)) {
       block_->order = StepOrder{.ends = true, .end = End::kStopped};
     } else {
       return;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <cuda/atomic>
 
+#include "chatty/core/atomics.h"
 #include "chatty/framework/fused/steps.h"
 #include "chatty/framework/fused/team.h"
 #include "chatty/framework/steps/cuda/block.cuh"
@@ -22,6 +23,7 @@ using steps::cuda::Warp;
 struct TeamStep {
   std::uint64_t step = 0;  ///< written last
   StepOrder order;
+  std::uint32_t aborted = 0;  ///< the run has failed on a device, which a worker has read in host memory
 };
 
 namespace detail {
@@ -95,10 +97,16 @@ __device__ inline bool HasBegun(TeamStep* begun, std::uint64_t step) {
          step;
 }
 
-/// Whether the run has failed on a device: one read of host memory a warp. All lanes call it.
-__device__ inline bool IsAborted(const TeamRef& team) {
+/// Whether the run has failed on a device, by one lane. Who `reads_host` reads the abort word in host memory and lets the
+/// other warps of this GPU know: where a thousand warps read host memory, each waits for milliseconds.
+__device__ inline bool IsAborted(const TeamRef& team, TeamStep* begun, bool reads_host) {
+  if (reads_host && team.IsAborted()) atomics::Store(&begun->aborted, 1u);
+  return atomics::Load(&begun->aborted) != 0;
+}
+/// The same for all lanes, which call it together.
+__device__ inline bool IsAbortedForWarp(const TeamRef& team, TeamStep* begun, bool reads_host) {
   bool aborted = false;
-  if (Lane() == 0) aborted = team.IsAborted();
+  if (Lane() == 0) aborted = IsAborted(team, begun, reads_host);
   return __shfl_sync(kFull, aborted, 0);
 }
 

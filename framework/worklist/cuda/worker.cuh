@@ -182,6 +182,9 @@ class Worker {
   /// A ring with fewer items is not dealt out: they are a chain.
   static constexpr unsigned kSpillFrom = 16;
 
+  __device__ void LookForAbort(bool reads_host) {
+    if (fused::cuda::detail::IsAbortedForWarp(a_.team, a_.begun, reads_host)) aborted_ = true;
+  }
   __device__ bool IsFirst() const { return blockIdx.x == 0 && Warp() == 0; }
   /// Of a list that is complete.
   __device__ static unsigned Length(const std::uint32_t* count, std::uint32_t room) {
@@ -194,7 +197,7 @@ class Worker {
     bool busy = true;
     unsigned pause = 0;
     for (unsigned turns = 1;; ++turns) {
-      if (turns % kLooks == 0 && fused::cuda::detail::IsAborted(a_.team)) aborted_ = true;
+      if (turns % kLooks == 0 && busy) LookForAbort(/*reads_host=*/IsFirst());
       if (aborted_) return false;
       const bool sends = outgoing_ + unsent_.count != 0, works = (tail_ - head_) + near_.count + far_.count != 0;
       if (sends) {
@@ -215,6 +218,7 @@ class Worker {
       }
       if (busy) continue;
       if (IsFirst()) Lead();
+      LookForAbort(/*reads_host=*/IsFirst() && turns % kLooks == 0);
       bool over = false;
       if (Lane() == 0) over = fused::cuda::detail::HasBegun(a_.begun, step_ + 1);
       over = __shfl_sync(kFull, over, 0);
@@ -281,10 +285,8 @@ class Worker {
       }
       if (!__any_sync(kFull, sends)) return;  // a lane that has written waits here, where its entry is on its way
       if (tries == 0) continue;
-      if (tries % kLooks == 0 && fused::cuda::detail::IsAborted(a_.team)) {
-        aborted_ = true;
-        return;
-      }
+      if (tries % kLooks == 0) LookForAbort(/*reads_host=*/true);
+      if (aborted_) return;
       if (!TakeMessages(/*was_idle=*/false, /*spills=*/true)) __nanosleep(100);
     }
   }
@@ -353,6 +355,7 @@ class Worker {
       fused::cuda::detail::StoreItem(list + place, entry);
     } else if (atomicExch(&a_.totals->full, 1u) == 0) {  // the item is lost: the run fails, on all devices
       chatty::detail::StoreRelaxed(a_.team.heap.abort, 1u);
+      atomics::Store(&a_.begun->aborted, 1u);
     }
   }
 
