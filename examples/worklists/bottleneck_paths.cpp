@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <stdexcept>
 
 #include "../reference.h"
 #include "ranges.h"
@@ -87,6 +88,7 @@ int main(int argc, char** argv) try {
   }
   std::printf("%ju vertices: %ju items, %ju messages, %u steps, %.1f ms; verified\n", std::uintmax_t{graph.vertices()},
               std::uintmax_t{statistics.processed}, std::uintmax_t{statistics.sent}, statistics.steps, statistics.time_ms);
+  if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
 } catch (const std::exception& error) {
   std::fprintf(stderr, "bottleneck_paths: %s\n", error.what());
   return 1;

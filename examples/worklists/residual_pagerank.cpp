@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <exception>
 #include <numeric>
+#include <stdexcept>
 
 #include "ranges.h"
 
@@ -140,6 +141,7 @@ int main(int argc, char** argv) try {
   std::printf("%ju vertices: %ju residuals taken, %ju messages, %u steps, %.1f ms; L1 difference %.1e; verified\n",
               std::uintmax_t{graph.vertices()}, std::uintmax_t{takes}, std::uintmax_t{statistics.sent}, statistics.steps,
               statistics.time_ms, difference);
+  if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
 } catch (const std::exception& error) {
   std::fprintf(stderr, "residual_pagerank: %s\n", error.what());
   return 1;
