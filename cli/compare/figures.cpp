@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "chatty/cli/compare/engine_figures.h"
 #include "chatty/cli/compare/published.h"
 #include "chatty/cli/compare/transfers.h"
 #include "chatty/cli/text.h"
@@ -23,8 +24,6 @@
 namespace chatty::cli {
 namespace {
 
-constexpr std::array<std::string_view, 8> kNames{"groute-2a",     "groute-2b",   "groute-2c",   "groute-2d",
-                                                 "chatty-table2", "chatty-fig4", "chatty-fig5", "chatty-fig9"};
 constexpr std::size_t kPublishedBytes = 104857600;  // 100 MiB: what Groute's figure 2 moves
 constexpr std::size_t kPacket = std::size_t{2} << 20;
 
@@ -411,7 +410,7 @@ struct Description {
   bool lines;
 };
 
-constexpr std::array<Description, 8> kDescriptions{{
+constexpr std::array<Description, 14> kDescriptions{{
     {"groute-2a", "Reading another device's memory (Groute, figure 2a)", "way", "MB/s",
      "Longer is faster: neighbouring threads that read neighbouring words (coalesced) against threads that read anywhere "
      "(random).",
@@ -424,6 +423,19 @@ constexpr std::array<Description, 8> kDescriptions{{
      "Longer is faster: 100 MiB sent as one piece against the same in packets of 2 MiB.", false},
     {"groute-2d", "Telling all devices the same (Groute, figure 2d)", "broadcast", "ms",
      "Shorter is faster: 100 MiB from one device to all others, directly or from one to the next around a ring.", false},
+    {"groute-3", "Work of the engines (Groute)", "devices", "updates a vertex",
+     "Lower is less work: how often an update changed a vertex, in the mean; 1 if each is changed once.", true},
+    {"groute-5", "Soft priority and fusion (Groute, table 5)", "devices", "ms",
+     "Lower is faster: the median time with vertices in no order, nearest first, and nearest first in a fused worker.",
+     true},
+    {"groute-10a", "Breadth-first search over devices (Groute, figure 10a)", "devices", "ms",
+     "Lower is faster: the median time of each engine on each graph.", true},
+    {"groute-10b", "Shortest paths over devices (Groute, figure 10b)", "devices", "ms",
+     "Lower is faster: the median time of each engine on each graph.", true},
+    {"groute-11", "PageRank by residuals over devices (Groute, figure 11)", "devices", "ms",
+     "Lower is faster: the median time of each engine on each graph; each system has its own tolerance.", true},
+    {"groute-12", "Connected components over devices (Groute, figure 12)", "devices", "ms",
+     "Lower is faster: the median time of each engine on each graph.", true},
     {"chatty-table2", "Times of programs (ChattyGraph, table 2)", "program and graph", "ms",
      "Shorter is faster: the median time of each strategy.", false},
     {"chatty-fig4", "Paths against the hub in host memory (ChattyGraph, figure 4)", "program and graph", "times faster",
@@ -445,18 +457,28 @@ Json Published() {
 
 }  // namespace
 
-std::span<const std::string_view> FigureNames() { return kNames; }
+std::span<const std::string_view> FigureNames() {
+  static const auto names = [] {
+    std::array<std::string_view, kDescriptions.size()> all;
+    std::transform(kDescriptions.begin(), kDescriptions.end(), all.begin(), [](const auto& figure) { return figure.name; });
+    return all;
+  }();
+  return names;
+}
 
 bool FigureNeedsGraphs(std::string_view name) {
-  if (std::find(kNames.begin(), kNames.end(), name) == kNames.end()) {
-    Throw<UsageError>("there is no figure '{}'{}; choose one of {}", name, DidYouMean(name, kNames),
-                      fmt::join(kNames, ", "));
+  const std::span<const std::string_view> names = FigureNames();
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    Throw<UsageError>("there is no figure '{}'{}; choose one of {}", name, DidYouMean(name, names), fmt::join(names, ", "));
   }
-  return name == "chatty-table2" || name == "chatty-fig4" || name == "chatty-fig5";
+  return FindEngineFigure(name) != nullptr || name == "chatty-table2" || name == "chatty-fig4" || name == "chatty-fig5";
 }
 
 void ApplyPreset(std::string_view name, CompareOptions& options, const std::function<bool(std::string_view)>& given) {
   static_cast<void>(FigureNeedsGraphs(name));
+  if (const EngineFigure* const engines = FindEngineFigure(name); engines != nullptr) {
+    return ApplyEnginePreset(*engines, options, given);
+  }
   if (!given("execution")) options.execution = "bsp";
   if (name == "chatty-fig5" && !given("comm")) options.comm = "auto";
 }
@@ -480,7 +502,9 @@ std::string PublishedSource(std::string_view figure) {
   const std::string_view paper = figure.starts_with("groute") ? "Groute" : "ChattyGraph";
   for (const Json& file : Published()) {
     const std::string title = file.at("paper");
-    if (title.find(paper) != std::string::npos) return fmt::format("{}; {}", title, file.at("source").get<std::string>());
+    if (title.find(paper) == std::string::npos) continue;
+    if (figure == "groute-3") return title + "; the axes are this project's own: the authors' artifact has no numbers of it";
+    return fmt::format("{}; {}", title, file.at("source").get<std::string>());
   }
   return "";
 }
@@ -501,6 +525,8 @@ MadeFigure MakeFigure(std::string_view name, const CompareOptions& options, cons
   FigureMaker maker(figure, options, plan, comparison, stop, keep);
   if (!FigureNeedsGraphs(name) && plan.most() < 2) {
     figure.notes.emplace_back("It takes two devices: see --devices.");
+  } else if (const EngineFigure* const engines = FindEngineFigure(name); engines != nullptr) {
+    TakeEngines(*engines, figure, plan, comparison);
   } else if (name == "groute-2a") {
     MeasureAccess(maker);
   } else if (name == "groute-2b") {

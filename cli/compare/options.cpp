@@ -35,7 +35,11 @@ void AddCompare(CLI::App& app, Context& context) {
       ->type_name("NAME,...")
       ->check(NotEmpty())
       ->group(what);
-  command->add_option("--execution", options->execution, "Engines: of bsp and async, or `all` (default: bsp,async)")
+  command
+      ->add_option(
+          "--execution", options->execution,
+          "Engines: of bsp and async, or `all` (default: bsp,async); `async:delta=off`: with buckets as `chatty run "
+          "--delta` takes them")
       ->type_name("NAME,...")
       ->check(NotEmpty())
       ->group(what);
@@ -107,6 +111,7 @@ void AddCompare(CLI::App& app, Context& context) {
       "  chatty compare *.chatty --comm auto,p2p-copy --links 'pairs {0,1}{2,3}' --budget 300 --out pairs\n"
       "  chatty compare *.chatty --budget 300 --out pairs --resume\n"
       "  chatty compare --figure groute-2b --out packets\n"
+      "  chatty compare road.chatty --figure groute-5 --devices 1,2 --out soft-priority\n"
       "\n"
       "The folder gets index.html, a page with charts that loads nothing; results.csv, a row a combination;\n"
       "results.json, everything; journal.jsonl, from which --resume goes on; and a figure's CSV. docs/comparing.md\n"

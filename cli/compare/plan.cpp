@@ -7,6 +7,7 @@
 #include <cmath>
 #include <thread>
 
+#include "chatty/cli/run/options.h"
 #include "chatty/comm/topology.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/error.h"
@@ -113,7 +114,8 @@ std::vector<std::string> SplitList(std::string_view option, std::string_view tex
     if (word.empty()) Throw<UsageError>("{} '{}': there is nothing between two commas; write names", option, text);
     const std::size_t equals = word.find('=');
     const std::string_view key = word.substr(0, equals == std::string_view::npos ? 0 : equals);
-    if (!key.empty() && !keys.empty() && std::find(keys.begin(), keys.end(), key) == keys.end()) {
+    const bool begins = key.find(':') != std::string_view::npos;  // an engine and its setting
+    if (!begins && !key.empty() && !keys.empty() && std::find(keys.begin(), keys.end(), key) == keys.end()) {
       words.back() += fmt::format(",{}", word);
       keys.push_back(key);
       continue;
@@ -131,6 +133,25 @@ std::vector<std::string> SplitList(std::string_view option, std::string_view tex
   return words;
 }
 
+EngineChoice ParseEngine(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  EngineChoice engine;
+  engine.execution = ParseExecution(text.substr(0, colon));
+  if (colon == std::string_view::npos) return engine;
+  constexpr std::string_view kDelta = "delta=";
+  const std::string_view setting = text.substr(colon + 1);
+  if (!setting.starts_with(kDelta)) {
+    Throw<UsageError>("--execution {}: the setting of an engine is delta=WIDTH, as of `chatty run --delta`; not '{}'", text,
+                      setting);
+  }
+  try {
+    engine.delta = ParseDelta(std::string(setting.substr(kDelta.size())));
+  } catch (const UsageError& error) {
+    Throw<UsageError>("--execution {}: {}", text, error.what());
+  }
+  return engine;
+}
+
 std::chrono::milliseconds TimeoutOf(const CompareOptions& options) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(options.timeout_s * 1000)));
 }
@@ -143,7 +164,9 @@ DeviceSelection ComparePlan::Devices(std::size_t count) const {
 
 RunOptions ComparePlan::OptionsOf(const Combination& combination) const {
   RunOptions run;
-  run.execution = engines.at(combination.execution);
+  const EngineChoice& engine = engines.at(combination.execution);
+  run.execution = engine.execution;
+  run.delta = engine.delta;
   if (combination.devices > 1) run.comm = specs.at(combination.comm);
   return run;
 }
@@ -188,7 +211,7 @@ ComparePlan MakePlan(const Registry& registry, const CompareOptions& options) {
       }
     }
   }
-  for (const std::string& execution : plan.executions) plan.engines[execution] = ParseExecution(execution);
+  for (const std::string& execution : plan.executions) plan.engines[execution] = ParseEngine(execution);
   plan.comms = SplitList("--comm", options.comm);
   const bool every_comm = std::erase(plan.comms, "all") > 0;
   for (const std::string& comm : plan.comms) {

@@ -43,17 +43,25 @@ struct CompareOptions {
 /// `--timeout` as waits take it.
 std::chrono::milliseconds TimeoutOf(const CompareOptions& options);
 
+/// What an entry of `--execution` means.
+struct EngineChoice {
+  Execution execution = Execution::kBsp;
+  double delta = kAutoDelta;  ///< as RunOptions::delta
+};
+/// Reads "bsp", "async", or either with a width of buckets: "async:delta=off". Throws UsageError.
+EngineChoice ParseEngine(std::string_view text);
+
 /// What is to be measured.
 struct ComparePlan {
   DeviceKind kind = DeviceKind::kHost;
   std::vector<std::string> programs, executions, comms, partitions;
-  std::map<std::string, Execution> engines;  ///< what the entries of `executions` mean
-  std::map<std::string, CommSpec> specs;     ///< what the entries of `comms` mean
-  std::vector<std::uint32_t> devices;        ///< how many at a time, ascending
-  DeviceSelection pool;                      ///< what there is to take them from, the first so many
-  std::string on;                            ///< its kind, or how it was named
-  std::vector<std::string> optional;         ///< paths of `--comm all`: one that cannot join the devices is left out
-  std::vector<std::string> graphs;           ///< as the comparison calls those of the command line; MakePlan leaves it empty
+  std::map<std::string, EngineChoice> engines;  ///< what the entries of `executions` mean
+  std::map<std::string, CommSpec> specs;        ///< what the entries of `comms` mean
+  std::vector<std::uint32_t> devices;           ///< how many at a time, ascending
+  DeviceSelection pool;                         ///< what there is to take them from, the first so many
+  std::string on;                               ///< its kind, or how it was named
+  std::vector<std::string> optional;            ///< paths of `--comm all`: one that cannot join the devices is left out
+  std::vector<std::string> graphs;  ///< as the comparison calls those of the command line; MakePlan leaves it empty
 
   std::uint32_t most() const { return devices.back(); }
   /// How a combination of this plan runs: engine, and what carries messages. No more than one device: nothing does.

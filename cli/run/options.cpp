@@ -35,7 +35,8 @@ Records ParseRecords(std::string_view text) {
   return text == "never" ? Records::kNever : text == "always" ? Records::kAlways : Records::kAuto;
 }
 
-/// Of --delta: RunOptions::delta. Throws UsageError.
+}  // namespace
+
 double ParseDelta(const std::string& text) {
   if (text == "auto") return kAutoDelta;
   if (text == "off") return kInfinity<double>;
@@ -47,8 +48,6 @@ double ParseDelta(const std::string& text) {
   }
   return width;
 }
-
-}  // namespace
 
 RunOptions ParseRunOptions(const RunCommandOptions& options) {
   RunOptions run;

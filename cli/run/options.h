@@ -33,6 +33,9 @@ struct RunCommandOptions {
   std::string output, output_format, json, trace;
 };
 
+/// The text of `--delta`, as RunOptions::delta: "auto", "off" or a positive number. Throws UsageError.
+double ParseDelta(const std::string& text);
+
 /// What a program is run with, from the text of the options; but for `links`, which count devices that are not known yet.
 /// Throws UsageError.
 RunOptions ParseRunOptions(const RunCommandOptions& options);

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -66,6 +67,54 @@ TEST_F(CompareTest, Figures) {
   EXPECT_FALSE(fs::exists(folder_ / "out" / "chatty-fig4.csv"));
   EXPECT_EQ(Chatty({"compare", "--figure", "fig7", "--out", Path("x")}).status, 2);
   EXPECT_EQ(Chatty({"compare", "--out", Path("x")}).status, 2);
+}
+
+// Engines on graphs over numbers of devices, and the paper's own numbers beside.
+TEST_F(CompareTest, FiguresOfEngines) {
+  const auto measure = [&](const char* figure, const Arguments& more) {
+    const std::string out = Path(figure);
+    Arguments arguments{"compare", Path("grid.el"), "--figure", figure,     "--on", "host",  "--devices",
+                        "1,2",     "--threads",     "1",        "--trials", "1",    "--out", out};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const ChildEnd run = Chatty(arguments);
+    EXPECT_EQ(run.status, 0) << run.err;
+    std::map<std::string, std::set<std::string>> here;
+    std::set<std::string> published;
+    for (const auto& row : ParseCsv(ReadAll(out + "/" + figure + ".csv"))) {
+      if (row[2] == "no") here[row[1]].insert(row[3]);
+      if (row[2] == "yes") published.insert(row[1]);
+    }
+    EXPECT_EQ(Unbalanced(ReadAll(out + "/index.html")), "");
+    return std::pair(here, published);
+  };
+  std::ofstream grid(Path("grid.el"));
+  for (int y = 0; y < 20; ++y) {
+    for (int x = 0; x < 20; ++x) {
+      const int v = 20 * y + x;
+      if (x < 19) grid << v << ' ' << v + 1 << ' ' << 1 + (x * y) % 7 << '\n';
+      if (y < 19) grid << v << ' ' << v + 20 << ' ' << 1 + (x + y) % 5 << '\n';
+    }
+  }
+  grid.close();
+  const Arguments symmetric{"--symmetrise"};
+  const std::set<std::string> both{"1", "2"};
+  using Series = std::map<std::string, std::set<std::string>>;
+  const auto [times, groutes] = measure("groute-10b", symmetric);
+  EXPECT_EQ(times, (Series{{"async, sssp on grid", both}, {"bsp, sssp on grid", both}}));
+  EXPECT_EQ(groutes.size(), 10u);
+  const auto [optimised, unoptimised] = measure("groute-5", symmetric);
+  EXPECT_EQ(optimised, (Series{{"no priority, sssp on grid", both},
+                               {"soft priority, sssp on grid", both},
+                               {"soft priority, fused, sssp on grid", both}}));
+  EXPECT_EQ(unoptimised.count("Groute, no priority, USA"), 1u);
+  const auto [work, none] = measure("groute-3", {"--symmetrise", "--programs", "bfs", "--execution", "bsp"});
+  EXPECT_EQ(work, (Series{{"bsp, bfs on grid", both}}));
+  EXPECT_TRUE(none.empty());
+  const ChildEnd again = Chatty({"compare", Path("grid.el"), "--figure", "groute-5", "--symmetrise", "--execution", "bsp",
+                                 "--on", "host", "--devices", "1", "--trials", "1", "--out", Path("groute-5b")});
+  EXPECT_EQ(again.status, 0) << again.err;
+  EXPECT_NE(ReadAll(Path("groute-5b/index.html")).find("It is of async:delta=off, too: see --execution."),
+            std::string::npos);
 }
 
 /// Of the figure in the folder: what was measured here, series and x.
@@ -170,6 +219,8 @@ TEST(CompareFigures, HaveTheirSourcesAndNumbers) {
   EXPECT_EQ(packets[0].points.front(), (std::pair<std::string, double>("1024", 1696.56908)));
   for (const std::string_view name : FigureNames()) EXPECT_FALSE(PublishedSource(name).empty()) << name;
   EXPECT_TRUE(PublishedSeries("chatty-fig9").empty());
+  EXPECT_EQ(PublishedSeries("groute-12").front().points.size(), 8u);
+  EXPECT_TRUE(PublishedSeries("groute-3").empty());
 }
 
 TEST(CompareFigures, TakeWhatAJournalHas) {

@@ -280,5 +280,26 @@ TEST(ComparePlanning, AllIsAnEntryOfAList) {
   EXPECT_EQ(more.executions, (std::vector<std::string>{"async", "bsp"}));
 }
 
+TEST(ComparePlanTest, EnginesWithBuckets) {
+  Registry registry;
+  RegisterPrograms(registry);
+  CompareOptions options;
+  options.on = "host";
+  options.devices = "1";
+  options.execution = "bsp:delta=off,async:delta=2.5,bsp";
+  const ComparePlan plan = MakePlan(registry, options);
+  EXPECT_EQ(plan.executions, (std::vector<std::string>{"bsp:delta=off", "async:delta=2.5", "bsp"}));
+  const auto run = [&](const char* execution) { return plan.OptionsOf({"g", "bfs", execution, "none", "none", 1}); };
+  EXPECT_EQ(run("bsp:delta=off").execution, Execution::kBsp);
+  EXPECT_EQ(run("bsp:delta=off").delta, kInfinity<double>);
+  EXPECT_EQ(run("async:delta=2.5").execution, Execution::kAsync);
+  EXPECT_EQ(run("async:delta=2.5").delta, 2.5);
+  EXPECT_EQ(run("bsp").delta, kAutoDelta);
+  for (const char* wrong :
+       {"bsp:", "bsp:delta", "bsp:delta=", "bsp:delta=-1", "bsp:width=2", ":delta=off", "sync:delta=off"}) {
+    EXPECT_THROW(static_cast<void>(ParseEngine(wrong)), UsageError) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace chatty::cli

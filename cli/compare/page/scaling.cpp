@@ -48,10 +48,10 @@ std::string ScalingPanel(
       std::string told = fmt::format("{}, {}{}:", execution, comm, page.several_partitions ? ", " + partition : "");
       for (const auto& [n, speedup] : points) told += fmt::format(" {:.2f} on {},", speedup, n);
       told.pop_back();
-      svg.Path(
-          path,
-          fmt::format("l {}{}{}", page.colours.Stroke(comm), execution == "async" ? " dash" : "", chosen ? " thick" : ""),
-          told);
+      svg.Path(path,
+               fmt::format("l {}{}{}", page.colours.Stroke(comm), execution.starts_with("async") ? " dash" : "",
+                           chosen ? " thick" : ""),
+               told);
       for (std::size_t i = 1; i < path.size(); ++i) svg.Dot(path[i].first, path[i].second, 3, page.colours.Fill(comm), told);
     }
   };

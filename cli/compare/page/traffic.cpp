@@ -160,7 +160,7 @@ std::string SizesChart(const PageData& page) {
       if (!m->buffers || m->buffers->paths.empty() || !m->good()) continue;
       const auto rank = [](const Measurement& a) {
         return std::tuple(-static_cast<int>(a.combination.devices), a.combination.comm != "auto",
-                          a.combination.execution != "bsp");
+                          !a.combination.execution.starts_with("bsp"));
       };
       if (chosen == nullptr || rank(*m) < rank(*chosen)) chosen = m;
     }

@@ -1,0 +1,38 @@
+/// \file
+/// Groute's figures of programs (Ben-Nun et al., PPoPP'17): engines over numbers of devices, with and without the order of
+/// priorities and the fused worker, and the work that each does. They are made from what was compared.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "chatty/cli/compare/data.h"
+#include "chatty/cli/compare/plan.h"
+
+namespace chatty::cli {
+
+/// What an engine figure has on its y axis.
+enum class EngineAxis : std::uint8_t {
+  kTimes,          ///< milliseconds of each engine
+  kOptimisations,  ///< milliseconds without priorities, with them, and in a fused worker
+  kWork,           ///< updates of a vertex
+};
+
+/// What a figure of engines compares.
+struct EngineFigure {
+  std::string_view name, programs, executions;  ///< as `compare` takes them
+  EngineAxis axis = EngineAxis::kTimes;
+};
+/// Null for the name of another figure.
+const EngineFigure* FindEngineFigure(std::string_view name);
+
+/// Sets programs, engines and paths that the command line has not set: as ApplyPreset.
+void ApplyEnginePreset(const EngineFigure& what, CompareOptions& options,
+                       const std::function<bool(std::string_view)>& given);
+
+/// Adds the series of what was measured, and notes on what the command line has left out. Of several partitions and paths,
+/// the fastest counts.
+void TakeEngines(const EngineFigure& what, Figure& figure, const ComparePlan& plan, const Comparison& comparison);
+
+}  // namespace chatty::cli
