@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -25,7 +26,13 @@ template <class Backends = CompiledBackends>
 class BasicSequence {
  public:
   /// A sequence on `session`, which must outlive it. `options` apply to each program, but max_rounds to all together.
-  explicit BasicSequence(Session& session, const RunOptions& options = {}) : session_(&session), options_(options) {}
+  explicit BasicSequence(Session& session, const RunOptions& options = {}) : session_(&session), options_(options) {
+    if (!options_.on_round) return;
+    options_.on_round = [before = rounds_before_, report = options.on_round](RoundProgress progress) {
+      progress.rounds += *before;
+      report(progress);
+    };
+  }
 
   /// Allocates memory for a turn of P now; otherwise Then allocates it. A program that directly follows itself needs two
   /// calls.
@@ -57,6 +64,7 @@ class BasicSequence {
     } else {
       job.SetLimits(options_.max_rounds == 0 ? 0 : options_.max_rounds - statistics_.rounds, options_.stop);
     }
+    *rounds_before_ = statistics_.rounds;
     try {
       statistics_ += job.Execute(last_);
     } catch (...) {
@@ -153,6 +161,8 @@ class BasicSequence {
   std::vector<Turn> turns_;
   const Job* last_ = nullptr;  // points into turns_
   RunStatistics statistics_ = Empty();
+  // Rounds of earlier turns, for RunOptions::on_round. Jobs hold it, so that a sequence can move.
+  std::shared_ptr<std::uint32_t> rounds_before_ = std::make_shared<std::uint32_t>(0);
 };
 
 /// A sequence for the backends of this compiler.
