@@ -31,6 +31,7 @@ from ._graph import Graph
 from ._programs import ALIASES as _ALIASES
 from ._programs import Program, programs, run
 from ._programs import function as _function
+from ._progress import RoundProgress
 from ._session import Run, Session, Statistics
 
 __version__: str = _core.version
@@ -53,6 +54,7 @@ __all__ = [
     "InputError",
     "OutOfMemoryError",
     "Program",
+    "RoundProgress",
     "Run",
     "RunTimeoutError",
     "Session",

@@ -17,11 +17,13 @@ from ._graph import Graph as Graph
 from ._programs import Program as Program
 from ._programs import programs as programs
 from ._programs import run as run
+from ._progress import RoundProgress as RoundProgress
 from ._session import Run as Run
 from ._session import Session as Session
 from ._session import Statistics as Statistics
 from . import csgraph as csgraph
 from ._graph import GraphLike
+from ._progress import Progress
 
 __version__: str
 UNREACHED: int
@@ -40,6 +42,7 @@ def bc(
     value: str | None = None,
     devices: str = 'auto',
     partition: str = 'edge-balanced',
+    progress: Progress = False,
     **options: Any,
 ) -> numpy.ndarray: ...
 def betweenness(
@@ -52,6 +55,7 @@ def betweenness(
     value: str | None = None,
     devices: str = 'auto',
     partition: str = 'edge-balanced',
+    progress: Progress = False,
     **options: Any,
 ) -> numpy.ndarray: ...
 def bfs(
@@ -62,6 +66,7 @@ def bfs(
     value: str | None = None,
     devices: str = 'auto',
     partition: str = 'edge-balanced',
+    progress: Progress = False,
     **options: Any,
 ) -> numpy.ndarray: ...
 def cc(
@@ -71,6 +76,7 @@ def cc(
     value: str | None = None,
     devices: str = 'auto',
     partition: str = 'edge-balanced',
+    progress: Progress = False,
     **options: Any,
 ) -> numpy.ndarray: ...
 def cdlp(
@@ -81,6 +87,7 @@ def cdlp(
     value: str | None = None,
     devices: str = 'auto',
     partition: str = 'edge-balanced',
+    progress: Progress = False,
     **options: Any,
 ) -> numpy.ndarray: ...
 def clustering(
@@ -90,6 +97,7 @@ def clustering(
     value: str | None = None,
     devices: str = 'auto',
     partition: str = 'edge-balanced',
+    progress: Progress = False,
     **options: Any,
 ) -> numpy.ndarray: ...
 def connected_components(
@@ -99,6 +107,7 @@ def connected_components(
     value: str | None = None,
     devices: str = 'auto',
     partition: str = 'edge-balanced',
+    progress: Progress = False,
     **options: Any,
 ) -> numpy.ndarray: ...
 def core_numbers(
@@ -108,6 +117,7 @@ def core_numbers(
     value: str | None = None,
     devices: str = 'auto',
     partition: str = 'edge-balanced',
+    progress: Progress = False,
     **options: Any,
 ) -> numpy.ndarray: ...
 def kcore(
@@ -117,6 +127,7 @@ def kcore(
     value: str | None = None,
     devices: str = 'auto',
     partition: str = 'edge-balanced',
+    progress: Progress = False,
     **options: Any,
 ) -> numpy.ndarray: ...
 def label_propagation(
@@ -126,6 +137,7 @@ def label_propagation(
     value: str | None = None,
     devices: str = 'auto',
     partition: str = 'edge-balanced',
+    progress: Progress = False,
     **options: Any,
 ) -> numpy.ndarray: ...
 def lcc(
@@ -135,6 +147,7 @@ def lcc(
     value: str | None = None,
     devices: str = 'auto',
     partition: str = 'edge-balanced',
+    progress: Progress = False,
     **options: Any,
 ) -> numpy.ndarray: ...
 def pagerank(
@@ -147,6 +160,7 @@ def pagerank(
     value: str | None = None,
     devices: str = 'auto',
     partition: str = 'edge-balanced',
+    progress: Progress = False,
     **options: Any,
 ) -> numpy.ndarray: ...
 def pagerank_double(
@@ -159,6 +173,7 @@ def pagerank_double(
     value: str | None = None,
     devices: str = 'auto',
     partition: str = 'edge-balanced',
+    progress: Progress = False,
     **options: Any,
 ) -> numpy.ndarray: ...
 def pagerank_push(
@@ -170,6 +185,7 @@ def pagerank_push(
     value: str | None = None,
     devices: str = 'auto',
     partition: str = 'edge-balanced',
+    progress: Progress = False,
     **options: Any,
 ) -> numpy.ndarray: ...
 def personalised_pagerank(
@@ -186,6 +202,7 @@ def personalised_pagerank(
     value: str | None = None,
     devices: str = 'auto',
     partition: str = 'edge-balanced',
+    progress: Progress = False,
     **options: Any,
 ) -> numpy.ndarray: ...
 def scc(
@@ -195,6 +212,7 @@ def scc(
     value: str | None = None,
     devices: str = 'auto',
     partition: str = 'edge-balanced',
+    progress: Progress = False,
     **options: Any,
 ) -> numpy.ndarray: ...
 def shortest_paths(
@@ -205,6 +223,7 @@ def shortest_paths(
     value: str | None = None,
     devices: str = 'auto',
     partition: str = 'edge-balanced',
+    progress: Progress = False,
     **options: Any,
 ) -> numpy.ndarray: ...
 def sssp(
@@ -215,6 +234,7 @@ def sssp(
     value: str | None = None,
     devices: str = 'auto',
     partition: str = 'edge-balanced',
+    progress: Progress = False,
     **options: Any,
 ) -> numpy.ndarray: ...
 def triangles(
@@ -224,5 +244,6 @@ def triangles(
     value: str | None = None,
     devices: str = 'auto',
     partition: str = 'edge-balanced',
+    progress: Progress = False,
     **options: Any,
 ) -> numpy.ndarray: ...

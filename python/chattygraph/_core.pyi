@@ -1,6 +1,6 @@
 """The library ChattyGraph, as package chattygraph uses it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import numpy
@@ -94,7 +94,7 @@ class Trace:
 
     def events(self) -> list[dict[str, Any]]:
         """
-        All spans, counters and instants, by device and begin, with times in microseconds.
+        All spans, counters and instants, by device and begin, with times in microseconds. Spans have arguments by name.
         """
 
     def save(self, path: str) -> None:
@@ -136,8 +136,10 @@ class Session:
 
     def __init__(self, graph: Graph, devices: str = 'auto', *, partition: str = 'edge-balanced', seed: int = 1, threads: int = 0, memory_limit: int = 0, host_memory_limit: int = 0) -> None: ...
 
-    def run(self, registry: Registry, program: str, parameters: Mapping[str, str], *, value: str = '', options: Mapping[str, str], data: Mapping[str, numpy.ndarray], trace: bool = False, waits: bool = False) -> tuple[numpy.ndarray, Run]:
-        """Runs a program. Ctrl-C ends it after the current round."""
+    def run(self, registry: Registry, program: str, parameters: Mapping[str, str], *, value: str = '', options: Mapping[str, str], data: Mapping[str, numpy.ndarray], trace: bool = False, waits: bool = False, progress: Callable[[int, int, float | None, float], object] | None = None, interval: float = 0.0) -> tuple[numpy.ndarray, Run]:
+        """
+        Runs a program. Ctrl-C ends it after the current round. After each round, but at most once in `interval` seconds, calls progress(rounds, active, change, seconds).
+        """
 
     def close(self) -> None:
         """Frees the devices."""

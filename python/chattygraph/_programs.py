@@ -12,6 +12,7 @@ import numpy as np
 from . import _core
 from ._errors import InputError, UsageError
 from ._graph import Graph, GraphLike
+from ._progress import Progress
 from ._session import RUN_OPTIONS, Run, Session
 
 __all__ = ["Program", "programs", "run"]
@@ -63,10 +64,12 @@ class Program:
         value: str | None = None,
         devices: str = "auto",
         partition: str = "edge-balanced",
+        progress: Progress = False,
         **arguments: Any,
     ) -> np.ndarray:
         """The values of all vertices: see the text of the program's function."""
-        return self.run(graph, value=value, devices=devices, partition=partition, **arguments).values
+        run = self.run(graph, value=value, devices=devices, partition=partition, progress=progress, **arguments)
+        return run.values
 
     def run(
         self,
@@ -77,15 +80,16 @@ class Program:
         devices: str = "auto",
         partition: str = "edge-balanced",
         trace: bool = False,
+        progress: Progress = False,
         **arguments: Any,
     ) -> Run:
         """As a call, but returns a Run: values, statistics and, if asked for, a trace."""
         if isinstance(graph, Session):
             if devices != "auto" or partition != "edge-balanced":
                 raise UsageError("a session has its devices; give devices and partition where it is made")
-            return graph._run(self, value, trace, arguments)
+            return graph._run(self, value, trace, progress, arguments)
         kept = Graph(graph)
-        return kept._kept_session(devices, partition)._run(self, value, trace, arguments)
+        return kept._kept_session(devices, partition)._run(self, value, trace, progress, arguments)
 
     def _data(self, name: str, given: Any) -> np.ndarray:
         dtype = self._dtypes[name]
@@ -109,6 +113,7 @@ class Program:
             keyword("value", default=None, annotation="str | None"),
             keyword("devices", default="auto", annotation=str),
             keyword("partition", default="edge-balanced", annotation=str),
+            keyword("progress", default=False, annotation="Progress"),
             inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD, annotation=Any),
         ]
         return inspect.Signature(parameters, return_annotation=np.ndarray)
@@ -129,6 +134,7 @@ class Program:
         lines.append(f"    value: what to compute: {', '.join(self.values)} (default: {self.values[0]}).")
         lines.append('    devices: "auto", "host:4", "cuda:0,1" and the like.')
         lines.append("    partition: how vertices are divided among several devices.")
+        lines.append("    progress: True for a bar, or a function that is called with a RoundProgress after each round.")
         lines.append(f"    options: of the run: {', '.join(RUN_OPTIONS)}.")
         lines += ["", "Returns:", "    An array with one entry for each vertex."]
         return "\n".join(lines)

@@ -11,6 +11,7 @@ import numpy as np
 from . import _core
 from ._errors import UsageError
 from ._graph import Graph, GraphLike
+from ._progress import Progress, watch
 
 if TYPE_CHECKING:
     from ._programs import Program
@@ -82,6 +83,45 @@ class Run:
     def total(self) -> int | None:
         """The one number that the values add up to, as the number of triangles; None for programs without one."""
         return self._core.total(self.values)
+
+    def round_table(self) -> dict[str, np.ndarray]:
+        """The rounds of a run with ``trace=True``, as columns: pandas.DataFrame takes them.
+
+        ``round`` counts from 0; ``direction`` is push, pull, or fused for a step of a resident kernel; ``active`` vertices;
+        ``edges`` that the round had before it: out-edges of active vertices, or in-edges of the candidates of a pull;
+        ``time_ms``: of the device that took the longest.
+        """
+        from ._plots import round_table
+
+        return round_table(self)
+
+    def plot_rounds(self, ax: Any = None) -> Any:
+        """Draws active vertices and time of each round, of a run with ``trace=True``. Needs matplotlib.
+
+        Args:
+            ax: the Axes to draw on; None: those of a new figure.
+
+        Returns:
+            The Axes of the vertices. That of the times shares its x axis.
+        """
+        from ._plots import plot_rounds
+
+        return plot_rounds(self, ax)
+
+    def plot_time(self, ax: Any = None, by: str = "category") -> Any:
+        """Draws where the time of each device went, as a bar with parts. Needs matplotlib.
+
+        Args:
+            ax: the Axes to draw on; None: those of a new figure.
+            by: "category": computing, communication, waiting for other devices, and the rest of the run's time. "step": the
+                steps of the engine, of a run with ``trace=True``; a step that encloses others counts without them.
+
+        Returns:
+            The Axes.
+        """
+        from ._plots import plot_time
+
+        return plot_time(self, ax, by)
 
     def verify(self) -> tuple[bool, str]:
         """Whether ``values`` are right, by the program's own verifier, and what was checked or what is wrong."""
@@ -192,6 +232,7 @@ class Session:
         *,
         value: str | None = None,
         trace: bool = False,
+        progress: Progress = False,
         **arguments: Any,
     ) -> Run:
         """Runs a program and returns its answer with statistics.
@@ -200,14 +241,19 @@ class Session:
             program: a name, as "bfs", or what ``chattygraph.program`` has compiled.
             value: what to compute, for programs with several values, as "parent" of bfs.
             trace: whether to record a trace.
+            progress: True: a bar by tqdm where that is installed, or else a line on stderr. A function: it is called with a
+                RoundProgress after each round, and the run waits for it. Its exceptions end the run and are raised here.
+                Several devices run in rounds then, also where resident kernels of all together would be faster.
             arguments: the program's parameters and vertex data (arrays), and the options of a run: direction, execution,
                 comm, links, tiles, records, delta, slots, max_rounds, timeout in seconds, explain. None: the default.
         """
         from ._programs import find
 
-        return self._run(find(program), value, trace, arguments)
+        return self._run(find(program), value, trace, progress, arguments)
 
-    def _run(self, program: Program, value: str | None, trace: bool, arguments: Mapping[str, Any]) -> Run:
+    def _run(
+        self, program: Program, value: str | None, trace: bool, progress: Progress, arguments: Mapping[str, Any]
+    ) -> Run:
         parameters: dict[str, str] = {}
         options: dict[str, str] = {}
         data: dict[str, np.ndarray] = {}
@@ -226,17 +272,22 @@ class Session:
                 options[name] = _option_text(name, given)
             else:
                 parameters[name] = parameter_text(name, given)  # the library knows names that are alike
-        values, core = self._core.run(
-            program._registry,
-            program.name,
-            parameters,
-            value=value or "",
-            options=options,
-            data=data,
-            trace=trace,
-            waits=self._waits,
-        )
-        return Run(core, program.name, values)
+        with watch(progress, program, parameters | options) as watcher:
+            values, core = self._core.run(
+                program._registry,
+                program.name,
+                parameters,
+                value=value or "",
+                options=options,
+                data=data,
+                trace=trace,
+                waits=self._waits,
+                progress=watcher.report,
+                interval=watcher.interval,
+            )
+            run = Run(core, program.name, values)
+            watcher.end(run)
+        return run
 
     def _vertex(self, name: str, given: Any) -> str:
         nodes = self._graph.nodes

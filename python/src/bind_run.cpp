@@ -115,6 +115,12 @@ nb::list EventsOf(const Trace& trace) {
       one["start_us"] = static_cast<double>(event->start_ns) / 1000;
       one["duration_us"] = static_cast<double>(event->duration_ns) / 1000;
       if (event->type == TraceEvent::Type::kCounter) one["value"] = event->arguments[0];
+      nb::dict arguments;
+      for (std::size_t i = 0; event->type == TraceEvent::Type::kSpan && i < SpanKind::kArguments; ++i) {
+        if (event->kind->arguments[i] == nullptr || event->arguments[i] == kUnknownYet) continue;
+        arguments[event->kind->arguments[i]] = event->arguments[i];
+      }
+      one["arguments"] = arguments;
       events.append(one);
     }
   }
@@ -164,8 +170,9 @@ nb::object Total(const Outcome& run, const AnyArray& values) {
 
 void BindRun(nb::module_& module) {
   nb::class_<Trace>(module, "Trace", "What happened during a run, and when.")
-      .def("events", &EventsOf, nb::sig("def events(self) -> list[dict[str, typing.Any]]"),
-           "All spans, counters and instants, by device and begin, with times in microseconds.")
+      .def(
+          "events", &EventsOf, nb::sig("def events(self) -> list[dict[str, typing.Any]]"),
+          "All spans, counters and instants, by device and begin, with times in microseconds. Spans have arguments by name.")
       .def(
           "save", [](const Trace& self, const std::string& path) { WriteTraceFile(path, self); }, "path"_a,
           nb::call_guard<nb::gil_scoped_release>(), "Writes a file for https://ui.perfetto.dev; .gz and .zst compress it.");

@@ -19,6 +19,7 @@
 #include "chatty/core/suggestion.h"
 #include "graph.h"
 #include "process.h"
+#include "round_watcher.h"
 #include "run.h"
 #include "runner.h"
 #include "session.h"
@@ -97,7 +98,8 @@ bool InMainThread() {
 Outcome RunHere(KeptSession& session, const std::shared_ptr<const Registry>& registry, const std::string& program,
                 const std::map<std::string, std::string>& parameters, const std::string& value,
                 const std::map<std::string, std::string>& options, const std::map<std::string, AnyArray>& data, bool traced,
-                bool waits) {
+                bool waits, std::stop_source& stop, RoundWatcher* watcher) {
+  RoundWatcher::CheckOutside(session);
   CheckProcess();  // here, as the thread of RunAttended is not in a forked process
   Request request;
   request.registry = registry;
@@ -112,8 +114,8 @@ Outcome RunHere(KeptSession& session, const std::shared_ptr<const Registry>& reg
     request.options_key = std::move(key);
   }
   request.traced = traced;
+  if (watcher != nullptr) request.on_round = [watcher](const RoundProgress& progress) { watcher->Report(progress); };
 
-  std::stop_source stop;
   // A change of threads may take longer than a short run.
   if (!InMainThread() || session.IsShort(request)) {
     const nb::gil_scoped_release released;
@@ -151,8 +153,13 @@ Outcome RunHere(KeptSession& session, const std::shared_ptr<const Registry>& reg
 nb::tuple Run(KeptSession& session, const std::shared_ptr<const Registry>& registry, const std::string& program,
               const std::map<std::string, std::string>& parameters, const std::string& value,
               const std::map<std::string, std::string>& options, const std::map<std::string, AnyArray>& data, bool traced,
-              bool waits) {
-  Outcome outcome = RunHere(session, registry, program, parameters, value, options, data, traced, waits);
+              bool waits, const nb::object& progress, double interval) {
+  std::stop_source stop;
+  std::optional<RoundWatcher> watcher;
+  if (!progress.is_none()) watcher.emplace(progress, interval, session, stop);
+  Outcome outcome = RunHere(session, registry, program, parameters, value, options, data, traced, waits, stop,
+                            watcher ? &*watcher : nullptr);
+  if (watcher) watcher->Rethrow();
   ErasedValues values = std::move(outcome.values);
   outcome.values.type = values.type;
   outcome.values.is_vertex = values.is_vertex;
@@ -182,13 +189,22 @@ void BindSession(nb::module_& module) {
           "graph"_a, "devices"_a = "auto", nb::kw_only(), "partition"_a = "edge-balanced", "seed"_a = 1, "threads"_a = 0,
           "memory_limit"_a = 0, "host_memory_limit"_a = 0)
       .def("run", &Run, "registry"_a, "program"_a, "parameters"_a, nb::kw_only(), "value"_a = "", "options"_a, "data"_a,
-           "trace"_a = false, "waits"_a = false,
+           "trace"_a = false, "waits"_a = false, "progress"_a = nb::none(), "interval"_a = 0.0,
            nb::sig("def run(self, registry: Registry, program: str, parameters: collections.abc.Mapping[str, str], *, "
                    "value: str = '', options: collections.abc.Mapping[str, str], "
-                   "data: collections.abc.Mapping[str, numpy.ndarray], trace: bool = False, waits: bool = False) "
-                   "-> tuple[numpy.ndarray, Run]"),
-           "Runs a program. Ctrl-C ends it after the current round.")
-      .def("close", &KeptSession::Close, nb::call_guard<nb::gil_scoped_release>(), "Frees the devices.")
+                   "data: collections.abc.Mapping[str, numpy.ndarray], trace: bool = False, waits: bool = False, "
+                   "progress: collections.abc.Callable[[int, int, float | None, float], object] | None = None, "
+                   "interval: float = 0.0) -> tuple[numpy.ndarray, Run]"),
+           "Runs a program. Ctrl-C ends it after the current round. After each round, but at most once in `interval` "
+           "seconds, "
+           "calls progress(rounds, active, change, seconds).")
+      .def(
+          "close",
+          [](KeptSession& self) {
+            RoundWatcher::CheckOutside(self);
+            self.Close();
+          },
+          nb::call_guard<nb::gil_scoped_release>(), "Frees the devices.")
       .def_prop_ro("closed", &KeptSession::closed, "Whether close() was called.")
       .def_prop_ro("devices", &KeptSession::devices, "Labels of the devices.");
 }

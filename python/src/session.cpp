@@ -30,10 +30,11 @@ ParameterValues GivenNumbers(const RegisteredProgram& program, const ParameterVa
   return numbers;
 }
 
-/// Equal texts: the same program, value and options.
+/// Equal texts: the same program, value and options, and either both runs report rounds or neither does, as this decides
+/// the engine (PlanRun). Who is told of the rounds is not part of it.
 std::string KeyOf(const Request& request, const RegisteredProgram& program) {
-  return fmt::format("{}\n{}\n{}\n{}", static_cast<const void*>(request.registry.get()), program.name(), request.value,
-                     *request.options_key);
+  return fmt::format("{}\n{}\n{}\n{}\n{}", static_cast<const void*>(request.registry.get()), program.name(), request.value,
+                     request.on_round != nullptr, *request.options_key);
 }
 
 }  // namespace
@@ -116,6 +117,7 @@ Outcome KeptSession::Run(Request request, std::stop_source& stop, bool waits) {
     RunOptions options = request.options;
     options.stop = kept->stop.get_token();
     options.trace = outcome.trace.get();
+    if (request.on_round) options.on_round = [job = kept.get()](const RoundProgress& progress) { job->on_round(progress); };
     const auto prepare = [&] { kept->job = program.Prepare(*session_, resolved.values, request.value, options); };
     try {
       prepare();
@@ -126,6 +128,7 @@ Outcome KeptSession::Run(Request request, std::stop_source& stop, bool waits) {
     }
   }
   kept->given = GivenNumbers(program, request.parameters);
+  kept->on_round = std::exchange(request.on_round, nullptr);
   const std::stop_callback forward(stop.get_token(), [&] { kept->stop.request_stop(); });
   outcome.statistics = kept->job->Execute();
   kept->last_ms = outcome.statistics.time_ms;
@@ -144,7 +147,9 @@ Outcome KeptSession::Run(Request request, std::stop_source& stop, bool waits) {
 bool KeptSession::IsShort(const Request& request) const {
   constexpr double kShortMs = 5;
   constexpr EdgeIndex kFewEdges = EdgeIndex{1} << 20;
-  if (!request.options_key || request.traced || graph_->edges() > kFewEdges || graph_->vertices() > kFewEdges) return false;
+  if (!request.options_key || request.traced || request.on_round || graph_->edges() > kFewEdges ||
+      graph_->vertices() > kFewEdges)
+    return false;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || session_ == nullptr) return false;
   const RegisteredProgram& program = FindProgram(*request.registry, request.program, session_->device(0).kind());

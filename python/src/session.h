@@ -2,6 +2,7 @@
 /// A graph on its devices, for runs by name from any thread of a Python process. Knows nothing of Python's objects.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -16,7 +17,7 @@
 
 namespace chatty::python {
 
-/// What to run. `options` are without trace and stop.
+/// What to run. `options` are without trace, stop and on_round.
 struct Request {
   std::shared_ptr<const Registry> registry;  ///< has the program
   std::string program;                       ///< its name, or a second one
@@ -26,6 +27,8 @@ struct Request {
   /// Equal texts stand for equal options; none: the job is not kept for the next run.
   std::optional<std::string> options_key;
   bool traced = false;  ///< record a trace
+  /// As RunOptions::on_round, for this run alone; a job that is kept calls the next run's.
+  std::function<void(const RoundProgress&)> on_round{};
 };
 
 /// The answer of a run, and what verifying it takes.
@@ -74,6 +77,7 @@ class KeptSession {
     ParameterValues parameters;                // all of them
     double last_ms = 0;                        // time of the last run
     std::stop_source stop;
+    std::function<void(const RoundProgress&)> on_round;  // the current run's
     std::unique_ptr<RegisteredJob> job;
   };
   /// The first kept job that has this key and differs in at most one parameter, changed to `parameters`; null if there is

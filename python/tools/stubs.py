@@ -47,6 +47,7 @@ def init_stub() -> str:
     lines += [
         "from . import csgraph as csgraph",
         "from ._graph import GraphLike",
+        "from ._progress import Progress",
         "",
         "__version__: str",
         "UNREACHED: int",
