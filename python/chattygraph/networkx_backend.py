@@ -14,13 +14,31 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from . import UNREACHED, _programs
+from . import UNREACHED, _core, _programs
 from ._graph import Graph
 
 __all__ = ["ConvertedGraph", "backend"]
 
 #: Below so many edges networkx alone is about as fast.
 FEW_EDGES = 1000
+
+
+#: In place of an edge attribute that an edge lacks. None is a value, which hides the edge from some functions.
+MISSING = object()
+
+
+def _whole_weights(values: list[Any], times: int = 1) -> np.ndarray | None:
+    """Weights as int32, if they are whole numbers from 0 with exact sums; else None. Each edge is there `times` times."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    if array.ndim != 1:
+        return None
+    whole = np.isfinite(array) & (array == np.floor(array)) & (array >= 0)
+    # The sum of all is a bound of each path, and below 2^31 exact in int32.
+    exact = whole.all() and float(array.sum()) < times * 2**31 and float(array.max(initial=0)) < 2**31
+    return array.astype(np.int32) if exact else None
 
 
 class ConvertedGraph:
@@ -30,6 +48,7 @@ class ConvertedGraph:
         original: the networkx graph, from which it was made.
         graph: its structure, perhaps with weights.
         nodes: its nodes in their order.
+        weight: the edge attribute that it has, or None.
         exact: whether the sums of weights are those of networkx: all weights are whole numbers from 0.
         whole: whether all weights are of type int.
         weighted: whether any edge has the attribute.
@@ -42,35 +61,31 @@ class ConvertedGraph:
         self.nodes = list(graph)
         self.index = {node: v for v, node in enumerate(self.nodes)}
         self.weight, self.exact, self.whole, self.weighted = weight, True, True, False
+        # An undirected edge is in the rows of both its ends, and a loop once in its row.
+        rows = [row for _, row in graph.adjacency()]
+        targets = np.fromiter(map(self.index.__getitem__, itertools.chain.from_iterable(rows)), dtype=np.uint32)
+        lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+        data: Iterable[Any] = itertools.chain.from_iterable(row.values() for row in rows)
+        if graph.is_multigraph():  # a row has dictionaries of parallel edges
+            keys = [edges for row in rows for edges in row.values()]
+            counts = np.fromiter(map(len, keys), dtype=np.int64, count=len(keys))
+            before = np.concatenate([[0], np.cumsum(counts)])
+            targets = np.repeat(targets, counts)
+            ends = np.cumsum(lengths)
+            lengths = before[ends] - before[ends - lengths]
+            data = itertools.chain.from_iterable(edges.values() for edges in keys)
         weights = None
-        ends = np.fromiter(
-            itertools.chain.from_iterable((self.index[u], self.index[v]) for u, v in graph.edges()), dtype=np.uint32
-        )
-        sources, targets = np.ascontiguousarray(ends[0::2]), np.ascontiguousarray(ends[1::2])
         if weight is not None:
-            found = [value for *_, value in graph.edges(data=weight)]
-            self.weighted = any(value is not None for value in found)
-            found = [default if value is None else value for value in found]
-            weights = self._whole_weights(found)
-        self.loops = int(np.count_nonzero(sources == targets))
-        if not graph.is_directed():
-            other = sources != targets
-            sources, targets = np.concatenate([sources, targets[other]]), np.concatenate([targets, sources[other]])
-            weights = None if weights is None else np.concatenate([weights, weights[other]])
-        edges_of = (sources, targets) if weights is None else (sources, targets, weights)
-        self.graph = Graph.from_edges(*edges_of, vertices=len(self.nodes))
-
-    def _whole_weights(self, values: list[Any]) -> np.ndarray | None:
-        self.whole = all(isinstance(value, (int, np.integer)) and not isinstance(value, bool) for value in values)
-        try:
-            array = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            self.exact = False
-            return None
-        whole = np.isfinite(array) & (array == np.floor(array)) & (array >= 0)
-        # The sum of all is a bound of each path, and below 2^31 exact in int32.
-        self.exact = bool(whole.all()) and float(array.sum()) < 2**31
-        return array.astype(np.int32) if self.exact else None
+            found = [edge.get(weight, MISSING) for edge in data]
+            self.weighted = any(value is not MISSING for value in found)
+            times = 1 if graph.is_directed() else 2
+            weights = _whole_weights([default if value is MISSING else value for value in found], times)
+            self.exact = weights is not None
+            self.whole = all(value is MISSING or type(value) is int or isinstance(value, np.integer) for value in found)
+        self.loops = int(np.count_nonzero(targets == np.repeat(np.arange(len(rows), dtype=np.uint32), lengths)))
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        symmetric = None if graph.is_directed() else True
+        self.graph = Graph._of(_core.Graph.from_csr(offsets, targets, weights, symmetric=symmetric))
 
     def is_directed(self) -> bool:
         """As networkx."""
@@ -401,17 +416,33 @@ def core_number(G: ConvertedGraph) -> dict:
 
 
 # ----------------------------------------------------------------- dispatch ----
-def _weighted(graph: Any, weight: Any) -> bool:
-    """Whether an edge has the attribute. Asks networkx' cache first."""
-    if weight is None:
-        return False
+def _kept(graph: Any, weight: Any) -> ConvertedGraph | None:
+    """The converted graph with this edge attribute, if networkx has it in its cache."""
     if isinstance(graph, ConvertedGraph):
-        return graph.weighted
+        return graph
     cache = getattr(graph, "__networkx_cache__", None) or {}
     for kept in cache.get("backends", {}).get("chattygraph", {}).values():
         if isinstance(kept, ConvertedGraph) and kept.weight == weight:
-            return kept.weighted
-    return any(value is not None for *_, value in graph.edges(data=weight))
+            return kept
+    return None
+
+
+def _weighted(graph: Any, weight: Any) -> bool:
+    """Whether an edge has the attribute."""
+    if weight is None:
+        return False
+    kept = _kept(graph, weight)
+    if kept is not None:
+        return kept.weighted
+    return any(value is not MISSING for *_, value in graph.edges(data=weight, default=MISSING))
+
+
+def _exact(graph: Any, weight: Any) -> bool:
+    """Whether the sums of weights are those of networkx."""
+    kept = _kept(graph, weight)
+    if kept is not None:
+        return kept.exact
+    return _whole_weights([value for *_, value in graph.edges(data=weight, default=1)]) is not None
 
 
 #: Methods by which networkx' functions read edges: a class that has others may have other edges than edges() says.
@@ -432,7 +463,10 @@ def _reason(name: str, arguments: dict[str, Any]) -> str | None:
     weight = arguments.get("weight")
     if callable(weight):
         return "weight is a function"
-    if name == "pagerank":
+    if name == "single_source_dijkstra_path_length":
+        if not _exact(graph, arguments.get("weight", "weight")):
+            return "weights are not all whole numbers from 0, so sums would be rounded"
+    elif name == "pagerank":
         for other in ("personalization", "nstart", "dangling"):
             if arguments.get(other) is not None:
                 return f"{other} is given"
@@ -467,6 +501,15 @@ def _bound(name: str, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a call by their names."""
     signature = inspect.signature(getattr(backend, name))
     return signature.bind_partial(*args, **kwargs).arguments
+
+
+#: Functions whose work is more than a look at each edge, so that they pay for the conversion of the graph.
+WORTH_CONVERSION = {
+    "all_pairs_shortest_path_length", "average_clustering", "betweenness_centrality", "clustering", "core_number",
+    "pagerank", "single_source_dijkstra_path_length", "transitivity", "triangles",
+}  # fmt: skip
+#: Functions of which networkx answers most calls after a part of the graph, so that all of it takes longer.
+ENDS_EARLY = {"descendants_at_distance", "has_path"}
 
 
 class _Backend:
@@ -504,15 +547,19 @@ class _Backend:
 
     @staticmethod
     def should_run(name: str, args: tuple, kwargs: dict[str, Any]) -> bool | str:
-        """True, or the reason against: the graph is small and not converted yet."""
+        """True, or the reason against: networkx alone takes less time."""
         graph = args[0] if args else kwargs.get("G")
-        if isinstance(graph, ConvertedGraph) or graph is None:
+        if graph is None or isinstance(graph, ConvertedGraph):
             return True
+        if name in ENDS_EARLY:
+            return "networkx ends its search early, at the nodes that it is asked for"
         cache = getattr(graph, "__networkx_cache__", None) or {}
         if cache.get("backends", {}).get("chattygraph"):
             return True
         if graph.number_of_edges() < FEW_EDGES:
             return f"with fewer than {FEW_EDGES} edges networkx is as fast"
+        if name not in WORTH_CONVERSION:
+            return "networkx answers in less time than it takes to convert the graph"
         return True
 
 

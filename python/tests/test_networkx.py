@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import subprocess
 import sys
 
 import networkx as nx
+import numpy as np
 import pytest
 
 import chattygraph
 from _chattygraph_networkx import FUNCTIONS, get_info
-from chattygraph.networkx_backend import ConvertedGraph, backend
+from chattygraph.networkx_backend import ENDS_EARLY, WORTH_CONVERSION, ConvertedGraph, backend
 
 nx.config.warnings_to_ignore.add("cache")
 
@@ -27,9 +29,11 @@ def graphs() -> dict[str, nx.Graph]:
     weighted = nx.gnp_random_graph(50, 0.1, seed=3)
     for i, (_, _, data) in enumerate(weighted.edges(data=True)):
         data["weight"] = i % 7 + 1
+    real = weighted.copy()
+    real.edges[next(iter(real.edges))]["weight"] = 0.5
     return {
         "karate": karate, "looped": looped, "directed": directed, "multi": multi, "multidirected": multidirected,
-        "weighted": weighted, "one": nx.empty_graph(1), "two": nx.path_graph(2),
+        "weighted": weighted, "real": real, "one": nx.empty_graph(1), "two": nx.path_graph(2),
         "sparse": nx.gnp_random_graph(80, 0.01, seed=4),
     }  # fmt: skip
 
@@ -68,7 +72,7 @@ def test_functions_answer_as_networkx(name: str, kind: str) -> None:
             "average_clustering",
             "core_number",
             "transitivity",
-        )
+        ) or (name, kind) == ("single_source_dijkstra_path_length", "real")
         return
     ours = outcome(function, graph, *args, backend="chattygraph")
     theirs = outcome(function, graph, *args, backend="networkx")
@@ -104,10 +108,70 @@ def test_a_call_that_is_refused_says_why() -> None:
     assert "loops" in backend.can_run("core_number", (GRAPHS["looped"],), {})
     assert "directed" in backend.can_run("clustering", (GRAPHS["directed"],), {})
     assert "function" in backend.can_run("single_source_dijkstra_path_length", (graph, 0), {"weight": lambda u, v, d: 1})
-    assert "networkx is as fast" in backend.should_run("pagerank", (GRAPHS["karate"],), {})
-    assert backend.should_run("pagerank", (nx.gnp_random_graph(200, 0.1, seed=1),), {}) is True
     with pytest.raises(NotImplementedError):
         nx.pagerank(graph, backend="chattygraph")
+
+
+def test_what_pays_is_what_runs_without_being_asked_for() -> None:
+    small, large = GRAPHS["karate"], nx.gnp_random_graph(200, 0.1, seed=1)
+    assert "networkx is as fast" in backend.should_run("pagerank", (small,), {})
+    assert backend.should_run("pagerank", (large,), {}) is True
+    assert "to convert the graph" in backend.should_run("is_connected", (), {"G": large})
+    assert "ends its search early" in backend.should_run("has_path", (large, 0, 1), {})
+    nx.is_connected(large, backend="chattygraph")
+    assert backend.should_run("is_connected", (large,), {}) is True  # it is converted now
+    assert "ends its search early" in backend.should_run("has_path", (large, 0, 1), {})
+    assert backend.should_run("has_path", (ConvertedGraph(large, None, 1), 0, 1), {}) is True  # there is no other way
+    assert set(WORTH_CONVERSION) | set(ENDS_EARLY) <= set(FUNCTIONS)
+
+
+@pytest.mark.parametrize("weight", [None, 0.5, -1, 2**31, "heavy", float("nan"), [1, 2]])
+@pytest.mark.parametrize("kind", [nx.Graph, nx.MultiDiGraph])
+def test_weights_that_sums_here_would_not_have(kind: type[nx.Graph], weight: object) -> None:
+    """None hides an edge from networkx' searches; other values have no exact sum in 32 bits."""
+    graph = kind([(0, 1), (1, 2), (0, 2), (2, 2)])
+    nx.set_edge_attributes(graph, 1, "weight")
+    graph.add_edge(0, 1, weight=weight)
+    assert not ConvertedGraph(graph, "weight", 1).exact and ConvertedGraph(graph, "weight", 1).weighted
+    assert "whole numbers" in backend.can_run("single_source_dijkstra_path_length", (graph, 0), {})
+    assert backend.can_run("single_source_dijkstra_path_length", (graph, 0), {"weight": None}) is True
+    assert backend.can_run("single_source_dijkstra_path_length", (graph, 0), {"weight": "length"}) is True
+    assert backend.can_run("pagerank", (graph,), {}) == "edges have weights"
+
+
+def test_sums_of_weights_have_31_bits() -> None:
+    """The bound is one of the sum of all edges, of which an undirected graph stores each twice."""
+    for graph in (nx.path_graph(3), nx.path_graph(3, create_using=nx.DiGraph)):
+        for weight, exact in ((2**30 - 1, True), (2**30, False)):
+            nx.set_edge_attributes(graph, weight, "weight")
+            assert ConvertedGraph(graph, "weight", 1).exact == exact
+            assert (backend.can_run("single_source_dijkstra_path_length", (graph, 0), {}) is True) == exact
+        nx.set_edge_attributes(graph, 2**30 - 1, "weight")
+        assert nx.single_source_dijkstra_path_length(graph, 0, backend="chattygraph")[2] == 2**31 - 2
+        graph.clear()
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
+@pytest.mark.parametrize("size", [(0, 0), (1, 0), (1, 2), (30, 60), (100, 1000)])
+def test_conversion_has_all_edges(kind: type[nx.Graph], size: tuple[int, int]) -> None:
+    n, edges = size
+    graph = kind()
+    graph.add_nodes_from(f"n{v}" for v in range(n))
+    rng = np.random.default_rng(n)
+    for u, v in rng.integers(0, max(n, 1), (edges, 2)).tolist():
+        graph.add_edge(f"n{u}", f"n{v}", weight=int(rng.integers(1, 9)))
+    for part in (graph, graph.subgraph(list(graph)[: n // 2])):
+        converted, index = ConvertedGraph(part, "weight", 1), {node: v for v, node in enumerate(part)}
+        expected = [(index[u], index[v], w) for u, v, w in part.edges(data="weight")]
+        if not part.is_directed():
+            expected += [(v, u, w) for u, v, w in expected if u != v]
+        found = converted.graph
+        sources = np.repeat(np.arange(found.vertices), found.degrees)
+        weights = found.weights if found.weighted else []
+        assert sorted(zip(sources.tolist(), found.indices.tolist(), map(int, weights), strict=False)) == sorted(expected)
+        assert found.edges == len(expected)
+        assert part.is_directed() or found.symmetric
+        assert converted.loops == nx.number_of_selfloops(part)
 
 
 def test_real_weights_are_left_to_networkx() -> None:
@@ -137,23 +201,54 @@ def test_importing_networkx_loads_nothing() -> None:
     assert set(get_info()["functions"]) == set(FUNCTIONS)
 
 
-def test_networkx_own_tests(tmp_path) -> None:
+#: Modules of networkx' tests that call functions of the backend and take seconds.
+OWN_TESTS = [
+    "centrality.tests.test_betweenness_centrality", "components", "link_analysis", "shortest_paths", "tests.test_cluster",
+    "tests.test_core", "tests.test_dag", "tests.test_dominating", "traversal",
+]  # fmt: skip
+
+#: A plugin of pytest that writes the names of the backend's functions that have answered.
+COUNTING = """
+import functools
+import networkx as nx
+
+answered = set()
+
+def counted(name, function):
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        result = function(*args, **kwargs)
+        answered.add(name)
+        return result
+    return call
+
+def pytest_collection_finish(session):
+    backend = nx.utils.backends.backends["chattygraph"].load()
+    for name in nx.utils.backends.backend_info["chattygraph"]["functions"]:
+        setattr(backend, name, counted(name, getattr(backend, name)))
+
+def pytest_sessionfinish(session):
+    with open("answered", "w") as file:
+        file.write(" ".join(answered))
+"""
+
+
+def test_networkx_own_tests(tmp_path: pathlib.Path) -> None:
     """Tests of networkx that call a function of the backend, with each of these calls dispatched to it."""
-    modules = [
-        "shortest_paths", "components", "centrality.tests.test_betweenness_centrality", "link_analysis",
-        "approximation.tests.test_kcomponents", "tests.test_cluster", "tests.test_core", "traversal", "tests.test_dag",
-    ]  # fmt: skip
+    (tmp_path / "counting.py").write_text(COUNTING)
     here = os.path.dirname(os.path.dirname(os.path.abspath(chattygraph.__file__)))
     environment = {
         **os.environ,
-        "PYTHONPATH": here,
+        "PYTHONPATH": f"{here}{os.pathsep}{tmp_path}",
         "NETWORKX_TEST_BACKEND": "chattygraph",
         "NETWORKX_FALLBACK_TO_NX": "True",
     }
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--pyargs"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "counting", "--pyargs"]
     done = subprocess.run(
-        [*command, *(f"networkx.algorithms.{module}" for module in modules)],
+        [*command, *(f"networkx.algorithms.{module}" for module in OWN_TESTS)],
         capture_output=True, text=True, timeout=800, env=environment, cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]
     assert " passed" in done.stdout
+    answered = (tmp_path / "answered").read_text().split()
+    assert set(answered) == set(FUNCTIONS)  # else networkx would have answered in the backend's place
