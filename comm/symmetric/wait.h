@@ -3,6 +3,10 @@
 /// abort word and at the clock. A wait that ends in vain writes a WaitReport for the host, and the first one of all sets the
 /// abort word, so that the waits of all devices end.
 ///
+/// The abort word is host memory, and a GPU reads it some 50,000 times a second: if all warps did so, each would wait for
+/// milliseconds. So the grid's first warp reads the word often, and the others rarely. They look at what the device's own
+/// memory says of it instead.
+///
 /// A GPU spins. A host thread spins for a moment, gives its core away, and then sleeps between its looks: whoever writes the
 /// word wakes nobody.
 #pragma once
@@ -55,8 +59,7 @@ CHATTY_FN std::uint64_t Nanoseconds() {
 #endif
 }
 
-/// The pause after try number `tries` of a wait; returns whether the wait is to look at the abort word and the clock. A look
-/// costs a GPU a read of host memory.
+/// The pause after try number `tries` of a wait; returns whether the wait is to look at the clock and at what ends it.
 CHATTY_FN bool Pause(const SymmetricRef& heap, std::uint32_t tries) {
 #if CHATTY_DEVICE_CODE
   return tries % 256 == 0;
@@ -70,6 +73,16 @@ CHATTY_FN bool Pause(const SymmetricRef& heap, std::uint32_t tries) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
   return true;
+#endif
+}
+
+/// The time between two reads of the abort word, by one thread.
+CHATTY_FN std::uint64_t AbortReadNs() {
+#if CHATTY_DEVICE_CODE
+  const bool first_warp = blockIdx.x + blockIdx.y + blockIdx.z + threadIdx.y + threadIdx.z == 0 && threadIdx.x < 32;
+  return first_warp ? 100'000 : 20'000'000;
+#else
+  return 0;
 #endif
 }
 
@@ -107,14 +120,19 @@ CHATTY_FN void Report(const SymmetricRef& heap, const Awaited<T>& awaited, T see
 template <class T>
 CHATTY_FN bool Await(const SymmetricRef& heap, const Awaited<T>& awaited) {
   static_assert(std::is_integral_v<T> && kIsWord<T>, "a wait is for a word of 4 or 8 bytes");
-  std::uint64_t begin = 0;
+  std::uint64_t begin = 0, read = 0;
   for (std::uint32_t tries = 1;; ++tries) {
     const T seen = LoadAcquire(awaited.word);
     if (symmetric::Holds(awaited.compare, seen, awaited.value)) return true;
     if (!Pause(heap, tries)) continue;
     const std::uint64_t now = Nanoseconds();
-    if (begin == 0) begin = now;
-    const bool aborted = LoadRelaxed(heap.abort) != 0;
+    if (begin == 0) begin = read = now;
+    if (LoadRelaxed(&heap.control(heap.me).reported) != 0) return false;  // another wait of this device has ended in vain
+    bool aborted = false;
+    if (now - read >= AbortReadNs()) {
+      aborted = LoadRelaxed(heap.abort) != 0;
+      read = now;
+    }
     if (!aborted && now - begin <= heap.timeout_ns) continue;
     Report(heap, awaited, seen, now - begin, aborted ? symmetric::WaitEnd::kAbort : symmetric::WaitEnd::kTimeout);
     return false;
