@@ -1,5 +1,5 @@
 /// \file
-/// The check macro for CUDA calls. Only builds with CUDA include this file.
+/// The check macro for CUDA calls, and the current GPU. Only builds with CUDA include this file.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -26,3 +26,28 @@ namespace chatty::detail {
       ::chatty::detail::ThrowCuda(chatty_error, #call, __FILE__, __LINE__); \
     }                                                                       \
   } while (false)
+
+namespace chatty {
+
+/// Makes a GPU current during its lifetime. Some calls check addresses against the current device, and other devices may
+/// not access a pool's memory without a grant.
+class AsCurrent {
+ public:
+  /// Throws DeviceError.
+  explicit AsCurrent(int ordinal) {
+    CHATTY_CUDA(cudaGetDevice(&before_));
+    changed_ = before_ != ordinal;
+    if (changed_) CHATTY_CUDA(cudaSetDevice(ordinal));
+  }
+  ~AsCurrent() {
+    if (changed_) cudaSetDevice(before_);
+  }
+  AsCurrent(const AsCurrent&) = delete;
+  AsCurrent& operator=(const AsCurrent&) = delete;
+
+ private:
+  int before_ = 0;
+  bool changed_ = false;
+};
+
+}  // namespace chatty

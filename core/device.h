@@ -2,6 +2,7 @@
 /// Devices behind one interface: a GPU, or a team of CPU threads.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -61,6 +62,20 @@ class Event {
   virtual double ElapsedMs(const Event& earlier) const = 0;
 };
 
+/// Bytes that a device has copied to its memory and from it.
+struct HostCopies {
+  std::uint64_t in = 0;   ///< from the host to the device
+  std::uint64_t out = 0;  ///< from the device to the host
+
+  /// What was copied since `before`.
+  HostCopies operator-(const HostCopies& before) const { return {in - before.in, out - before.out}; }
+  HostCopies& operator+=(const HostCopies& other) {  ///< adds both numbers
+    in += other.in;
+    out += other.out;
+    return *this;
+  }
+};
+
 /// Properties of a device.
 struct DeviceInfo {
   std::string name;            ///< "NVIDIA H200", "4 CPU threads"
@@ -108,6 +123,11 @@ class Device {
   virtual void CopyIn(void* device, const void* host, std::size_t bytes, Stream& stream) = 0;
   /// As CopyIn, from the device to the host.
   virtual void CopyOut(void* host, const void* device, std::size_t bytes, Stream& stream) = 0;
+  /// Bytes of CopyIn and CopyOut since the device was opened; zeros on a host device, whose memory is the host's. What
+  /// kernels read and write in page-locked memory is not counted. Thread-safe.
+  HostCopies host_copies() const {
+    return {copied_in_.load(std::memory_order_relaxed), copied_out_.load(std::memory_order_relaxed)};
+  }
   virtual void CopyWithin(void* to, const void* from, std::size_t bytes, Stream& stream) = 0;  ///< both in this device
   /// Copies from this device's memory to that of `peer`, a device of the same kind, on a stream of this device. The copy
   /// uses the links between them if each may access the other's memory; otherwise the driver chooses the way.
@@ -134,7 +154,15 @@ class Device {
   void set_share(int share) { share_ = share; }  ///< for code that opens several devices on one GPU
   static constexpr int kAlone = -1;              ///< the GPU is not shared
 
+ protected:
+  /// @{
+  /// Adds to host_copies(). Called by implementations whose memory is not the host's.
+  void CountCopyIn(std::size_t bytes) { copied_in_.fetch_add(bytes, std::memory_order_relaxed); }
+  void CountCopyOut(std::size_t bytes) { copied_out_.fetch_add(bytes, std::memory_order_relaxed); }
+  /// @}
+
  private:
+  std::atomic<std::uint64_t> copied_in_{0}, copied_out_{0};
   CpuPlacement placement_;
   int share_ = kAlone;
 };

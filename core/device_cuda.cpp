@@ -101,26 +101,6 @@ class CudaEvent final : public Event {
   cudaEvent_t event_ = nullptr;
 };
 
-/// Makes a device current during its lifetime. Some calls check addresses against the current device, and other devices may
-/// not access a pool's memory without a grant.
-class AsCurrent {
- public:
-  explicit AsCurrent(int ordinal) {
-    CHATTY_CUDA(cudaGetDevice(&before_));
-    changed_ = before_ != ordinal;
-    if (changed_) CHATTY_CUDA(cudaSetDevice(ordinal));
-  }
-  ~AsCurrent() {
-    if (changed_) cudaSetDevice(before_);
-  }
-  AsCurrent(const AsCurrent&) = delete;
-  AsCurrent& operator=(const AsCurrent&) = delete;
-
- private:
-  int before_ = 0;
-  bool changed_ = false;
-};
-
 /// Stream-ordered allocation from a pool of this device. The pool keeps freed memory, so that later trials allocate from it.
 class CudaMemory final : public MemoryResource {
  public:
@@ -250,11 +230,13 @@ class CudaDevice final : public Device {
     if (bytes == 0) return;
     const AsCurrent device_of_the_stream(ordinal_);
     CHATTY_CUDA(cudaMemcpyAsync(device, host, bytes, cudaMemcpyDefault, Native(stream)));
+    CountCopyIn(bytes);
   }
   void CopyOut(void* host, const void* device, std::size_t bytes, Stream& stream) override {
     if (bytes == 0) return;
     const AsCurrent device_of_the_stream(ordinal_);
     CHATTY_CUDA(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDefault, Native(stream)));
+    CountCopyOut(bytes);
   }
   void CopyWithin(void* to, const void* from, std::size_t bytes, Stream& stream) override {
     if (bytes == 0) return;

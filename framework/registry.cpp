@@ -38,6 +38,14 @@ std::size_t SizeOf(ScalarType type) {
   throw InternalError("an unknown scalar type");
 }
 
+ErasedValues RegisteredJob::OutputTo(Device& target, std::byte* out) {
+  ErasedValues values = Output();
+  target.CopyIn(out, values.bytes.data(), values.bytes.size(), target.stream());
+  target.stream().Synchronize();
+  values.bytes = {};
+  return values;
+}
+
 void Registry::Add(DeviceKind kind, std::unique_ptr<RegisteredProgram> program) {
   std::string name(program->name());
   if (!programs_.emplace(std::pair(name, kind), std::move(program)).second) {

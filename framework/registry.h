@@ -80,6 +80,10 @@ class RegisteredJob {
   virtual const RunPlan& plan() const = 0;
   /// Results of the last run. Throws CapabilityError if one does not fit its type.
   virtual ErasedValues Output() = 0;
+  /// As Output, to `out` in the memory of `target`, a GPU, which has room for a value of RegisteredProgram::OutputShape for
+  /// each vertex. Jobs on GPUs copy nothing through the host; others copy the values once. `target` must outlive the job.
+  /// Returns type and name without values.
+  virtual ErasedValues OutputTo(Device& target, std::byte* out);
   /// Sets a parameter for the next Execute. Throws UsageError.
   virtual void Set(std::string_view name, std::string_view value) = 0;
 };

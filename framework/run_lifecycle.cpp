@@ -1,5 +1,11 @@
 #include "chatty/framework/run_lifecycle.h"
 
+#include "chatty/core/config.h"
+#if CHATTY_WITH_CUDA
+#include "chatty/core/gpu_memory.h"
+#include "chatty/framework/scatter.h"
+#endif
+
 namespace chatty {
 
 void RunLifecycle::EndFailedWork(const RunStatistics& last) const {
@@ -23,6 +29,63 @@ void RunLifecycle::Begin(std::string_view execution, std::string_view transport,
   }
   statistics->pairs.reserve(devices_.size() * devices_.size());  // so that a failure has room for its figures
 }
+
+#if CHATTY_WITH_CUDA
+const VertexId* RunLifecycle::IdsOn(Device& target, std::size_t d) const {
+  if (ids_on_ != target.index()) {
+    ids_.assign(devices_.size(), nullptr);
+    ids_on_ = target.index();
+  }
+  const Subgraph& part = parts_[d];
+  if (ids_[d] == nullptr) {
+    const std::size_t bytes = part.owned * sizeof(VertexId);
+    std::shared_ptr<std::byte> ids = AllocateGpuMemory(target.index(), bytes);
+    target.CopyIn(ids.get(), part.global_ids.data(), bytes, target.stream());
+    target.stream().Synchronize({nullptr, timeout_});
+    ids_[d] = std::move(ids);
+  }
+  return reinterpret_cast<const VertexId*>(ids_[d].get());
+}
+
+void RunLifecycle::PlaceScattered(Device& target, std::byte* out, std::size_t bytes,
+                                  const std::function<void(std::size_t, std::byte*)>& write) const {
+  const WaitContext wait{nullptr, timeout_};
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    const Subgraph& part = parts_[d];
+    if (part.owned == 0) continue;
+    Device& device = *devices_[d];
+    const bool here = device.index() == target.index();
+    const VertexId first = part.Global(0);
+    const bool is_range = part.Global(part.owned - 1) - first + 1 == part.owned;  // local ids ascend with global ones
+    device.MakeCurrent();
+    if (here && is_range) {
+      write(d, out + first * bytes);
+      device.stream().Synchronize(wait);
+      continue;
+    }
+    const Buffer<std::byte> local(device, part.owned * bytes);
+    write(d, local.data());
+    if (is_range) {
+      device.CopyToPeer(target, out + first * bytes, local.data(), local.bytes(), device.stream());
+      device.stream().Synchronize(wait);
+      continue;
+    }
+    const Buffer<std::byte> there = here ? Buffer<std::byte>() : Buffer<std::byte>(target, part.owned * bytes);
+    if (!here) {
+      target.stream().Synchronize(wait);  // the buffer is there
+      device.CopyToPeer(target, there.data(), local.data(), local.bytes(), device.stream());
+    }
+    device.stream().Synchronize(wait);
+    ScatterValues(target, out, here ? local.data() : there.data(), IdsOn(target, d), part.owned, bytes);
+    target.stream().Synchronize(wait);
+  }
+}
+#else
+void RunLifecycle::PlaceScattered(Device& target, std::byte*, std::size_t,
+                                  const std::function<void(std::size_t, std::byte*)>&) const {
+  Throw<CapabilityError>("{}: results are placed in a GPU's memory by builds with CUDA alone", target.label());
+}
+#endif
 
 void RunLifecycle::ThrowTimeout(const TimeoutError& error, const std::string& where) {
   if (where.empty()) throw;

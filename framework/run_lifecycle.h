@@ -7,11 +7,14 @@
 #include <cstddef>
 #include <cstring>
 #include <exception>
+#include <functional>
+#include <memory>
 #include <new>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "chatty/core/affinity.h"
 #include "chatty/core/array.h"
@@ -74,6 +77,13 @@ class RunLifecycle {
     statistics->time_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   }
 
+  /// As CopyScattered, to `out` in the memory of `target`, a GPU, and without a copy through the host; for devices that are
+  /// GPUs. write(d, to) enqueues, on device d's stream, the writing of its entries, of 4 or 8 bytes, to `to` in its memory.
+  /// Where a part is no range of vertices, the first call copies its vertices' ids to the target; later calls use them.
+  /// Waits. Throws DeviceError, OutOfMemoryError, TimeoutError.
+  void PlaceScattered(Device& target, std::byte* out, std::size_t bytes,
+                      const std::function<void(std::size_t, std::byte*)>& write) const;
+
   /// Throws the error of a run's timeout, with what its paths did last: `where`, "" for nothing. In a handler of it only.
   [[noreturn]] static void ThrowTimeout(const TimeoutError& error, const std::string& where);
 
@@ -101,8 +111,13 @@ class RunLifecycle {
  private:
   void Begin(std::string_view execution, std::string_view transport, RunStatistics* statistics) const;
 
+  /// The ids of device d's vertices, in the memory of `target`.
+  const VertexId* IdsOn(Device& target, std::size_t d) const;
+
   std::span<Device* const> devices_;
   std::span<const Subgraph> parts_;
+  mutable int ids_on_ = -1;  // the GPU that ids_ are on
+  mutable std::vector<std::shared_ptr<std::byte>> ids_;
   Trace* trace_ = nullptr;
   std::chrono::milliseconds timeout_{0};
 };

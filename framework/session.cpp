@@ -366,8 +366,25 @@ void Job::CopyOutput(std::byte* out) const {
   const Span span(ProcessTrack(options_.trace), nullptr, spans::kOutput);
   CheckValues(/*of_one_round=*/true);
   lifecycle_.CopyScattered(out, traits().output_bytes, [&](std::size_t d, std::byte* to) {
-    steps_[d]->CopyOutput(last_.round, to, {nullptr, options_.timeout});
+    Device& device = session_->device(d);
+    if (device.kind() == DeviceKind::kHost) {
+      steps_[d]->WriteOutput(last_.round, to);
+      return;
+    }
+    const WaitContext wait{nullptr, options_.timeout};
+    const Buffer<std::byte> results(device, graphs_->subgraphs[d].owned * traits().output_bytes);
+    steps_[d]->WriteOutput(last_.round, results.data());
+    device.stream().Synchronize(wait);  // a copy to pageable memory itself waits without a deadline
+    device.CopyOut(to, results.data(), results.bytes(), device.stream());
+    device.stream().Synchronize(wait);
   });
+}
+
+void Job::PlaceOutput(Device& target, std::byte* out) const {
+  const Span span(ProcessTrack(options_.trace), nullptr, spans::kOutput);
+  CheckValues(/*of_one_round=*/true);
+  lifecycle_.PlaceScattered(target, out, traits().output_bytes,
+                            [&](std::size_t d, std::byte* to) { steps_[d]->WriteOutput(last_.round, to); });
 }
 
 void Job::CopyValues(std::byte* out) const {

@@ -116,8 +116,8 @@ class StepSet {
   virtual const Control& Read(const WaitContext& context, bool clear) = 0;
   /// Waits, and writes this device's aggregate (global_bytes bytes). `round` may hold the last aggregate.
   virtual void MeasureInto(const RoundState& round, std::byte* global, const WaitContext& context) = 0;
-  /// Waits and copies the owned vertices' results, in local order.
-  virtual void CopyOutput(const RoundState& round, std::byte* host, const WaitContext& context) = 0;
+  /// Writes the owned vertices' results, in local order, to `out` in this device's memory. Work of the device's stream.
+  virtual void WriteOutput(const RoundState& round, std::byte* out) = 0;
   /// Waits and copies the owned vertices' raw values.
   virtual void CopyValues(std::byte* host, const WaitContext& context) = 0;
   virtual const std::byte* DeviceValues() const = 0;  ///< in device memory, for the next program's prior

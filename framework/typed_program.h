@@ -188,7 +188,7 @@ class TypedProgram final : public ErasedProgram {
         bytes += fused::Team::Bytes(part.parts, rows.list_items);
       if (kind == DeviceKind::kHost) bytes += steps::host::HostSteps<P>::TileBytes(part, threads, rows.tiling);
       if (kind == DeviceKind::kCuda) {
-        bytes += part.owned * sizeof(OutputOf<P>);  // CopyOutput's
+        bytes += part.owned * sizeof(OutputOf<P>);  // Job::CopyOutput's
         bytes += sizeof(BlockTickets);
         bytes += steps::cuda::PullAllBytes<P>(part, rows.tiling) + steps::cuda::CandidateBytes<P>(part);
         bytes += fused::cuda::RelaxBytes<P>(part, rows) + fused::cuda::RoundsBytes<P>(part);

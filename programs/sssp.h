@@ -43,6 +43,9 @@ struct SsspOf {
     }
   }();
 
+  /// The only value that CheckOutput refuses, so that a GPU can look for it.
+  static constexpr Value kRefusedOutput = kOverflow;
+
   /// The source of paths.
   VertexId source = 0;
   /// @{

@@ -135,9 +135,7 @@ class OperatorJob {
   /// Results of the last run, one per vertex in id order. Throws UsageError if it failed or there was none.
   void CopyOutput(std::byte* out) const {
     const Span span(ProcessTrack(trace_), nullptr, spans::kOutput);
-    if (!executed_ || statistics_.ended == Ended::kFailed) {
-      throw UsageError("there are no results: the job has not been executed, or its last run failed");
-    }
+    CheckResults();
     lifecycle_.CopyScattered(out, sizeof(typename P::Output), [&](std::size_t d, std::byte* to) {
       Device& device = session_->device(d);
       device.stream().Synchronize({nullptr, timeout_});  // a direct copy to pageable memory waits without a deadline
@@ -145,8 +143,23 @@ class OperatorJob {
       device.stream().Synchronize({nullptr, timeout_});
     });
   }
+  /// As Job::PlaceOutput.
+  void PlaceOutput(Device& target, std::byte* out) const {
+    const Span span(ProcessTrack(trace_), nullptr, spans::kOutput);
+    CheckResults();
+    lifecycle_.PlaceScattered(target, out, sizeof(typename P::Output), [&](std::size_t d, std::byte* to) {
+      Device& device = session_->device(d);
+      device.CopyWithin(to, outputs_[d].data(), outputs_[d].bytes(), device.stream());
+    });
+  }
 
  private:
+  /// Throws UsageError if the last run left no results.
+  void CheckResults() const {
+    if (!executed_ || statistics_.ended == Ended::kFailed) {
+      throw UsageError("there are no results: the job has not been executed, or its last run failed");
+    }
+  }
   /// Runs one device's share of the program; returns its traffic.
   DeviceOperators::Traffic RunOn(const DeviceGraph& graph, DeviceStatistics& account, TraceTrack* track,
                                  typename P::Output* out) {

@@ -227,15 +227,26 @@ class SequenceJob {
   const RunStatistics& statistics() const { return steps_.statistics(); }
   /// Results of the last run, one per vertex in id order. Throws UsageError if it failed or there was none.
   void CopyOutput(std::byte* out) const {
-    if (steps_.last() == nullptr || statistics().ended == Ended::kFailed) {
-      throw UsageError("there are no results: the job has not been executed, or its last run failed");
-    }
+    CheckResults();
     steps_.CopyOutput(std::span(reinterpret_cast<typename P::Output*>(out), steps_.graph().vertices()));
+  }
+  /// As Job::PlaceOutput.
+  void PlaceOutput(Device& target, std::byte* out) const {
+    CheckResults();
+    CHATTY_CHECK(last()->traits().output_bytes == sizeof(typename P::Output), "the last program is another one");
+    last()->PlaceOutput(target, out);
   }
   /// The program of the last turn; null before a run.
   const Job* last() const { return steps_.last(); }
 
  private:
+  /// Throws UsageError if the last run left no results.
+  void CheckResults() const {
+    if (steps_.last() == nullptr || statistics().ended == Ended::kFailed) {
+      throw UsageError("there are no results: the job has not been executed, or its last run failed");
+    }
+  }
+
   P program_;
   BasicSequence<Backends> steps_;
 };

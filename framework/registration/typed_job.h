@@ -2,8 +2,11 @@
 /// The job of a registered program, and of the program derived from it.
 #pragma once
 
+#include <bit>
+#include <cstdint>
 #include <memory>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -13,6 +16,7 @@
 #include "chatty/framework/derived.h"
 #include "chatty/framework/registration/parameters.h"
 #include "chatty/framework/registration/result.h"
+#include "chatty/framework/scatter.h"
 
 namespace chatty::registration {
 
@@ -140,6 +144,22 @@ class TypedJob final : public RegisteredJob {
   } catch (const std::bad_alloc&) {
     ThrowOutOfHostMemory("copying out values");
   }
+  ErasedValues OutputTo(Device& target, std::byte* out) override try {
+    if constexpr (kHasCuda<Backends>) {
+      if (session_->device(0).kind() == DeviceKind::kCuda) {
+        if constexpr (std::is_void_v<D>) {
+          first_->PlaceOutput(target, out);
+        } else {
+          second_->PlaceOutput(target, out);
+        }
+        if constexpr (requires { Final::CheckOutput(std::span<const ResultOf<Final>>()); }) CheckPlaced(target, out);
+        return Shape<Final>(value_name_);
+      }
+    }
+    return RegisteredJob::OutputTo(target, out);
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfHostMemory("placing values");
+  }
   void Set(std::string_view name, std::string_view value) override try {
     P changed = program_;
     SetParameter(&changed, name, value);
@@ -151,6 +171,24 @@ class TypedJob final : public RegisteredJob {
   }
 
  private:
+  /// Calls CheckOutput for values in the memory of `target`. They are copied to the host for it, unless the program says by
+  /// kRefusedOutput which value it looks for, and that is not there.
+  void CheckPlaced(Device& target, const std::byte* out) {
+    using Value = ResultOf<Final>;
+    const std::size_t count = session_->graph().vertices();
+    const WaitContext wait{nullptr, options_.timeout};
+    if constexpr (requires { Final::kRefusedOutput; }) {
+      constexpr Value kRefused = Final::kRefusedOutput;
+      const auto word = std::bit_cast<std::conditional_t<sizeof(Value) == 4, std::uint32_t, std::uint64_t>>(kRefused);
+      if (found_.empty() || found_on_ != &target) found_ = Pinned<std::uint32_t>(target, 1);
+      found_on_ = &target;
+      if (!ContainsValue(target, out, count, word, sizeof(Value), found_, wait)) return;
+    }
+    Array<Value> values(count);
+    target.CopyOut(values.data(), out, count * sizeof(Value), target.stream());
+    target.stream().Synchronize(wait);
+    Final::CheckOutput(std::span<const Value>(values.data(), count));
+  }
   /// Options for the derived program. A direction and an execution apply to the named program only, if the derived one does
   /// not support them.
   static RunOptions DerivedOptions(RunOptions options) {
@@ -196,6 +234,8 @@ class TypedJob final : public RegisteredJob {
   RunOptions options_;
   std::unique_ptr<First> first_;
   std::unique_ptr<Job> second_;
+  Pinned<std::uint32_t> found_;  // of CheckPlaced
+  const Device* found_on_ = nullptr;
   bool followed_ = false;  // second_ was executed after first_
 };
 

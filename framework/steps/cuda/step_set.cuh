@@ -266,16 +266,13 @@ class CudaSteps final : public StepSet {
       std::memcpy(global, &sum, sizeof(sum));
     }
   }
-  void CopyOutput(const RoundState& round, std::byte* host, const WaitContext& context) override {
-    Buffer<OutputOf<P>> out(device_, s().graph.owned);
-    kernels::Output<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), As(round), out.data());
+  void WriteOutput(const RoundState& round, std::byte* out) override {
+    kernels::Output<P>
+        <<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), As(round), reinterpret_cast<OutputOf<P>*>(out));
     Check("Output");
-    device_.stream().Synchronize(context);  // a copy to pageable memory itself waits without a deadline
-    device_.CopyOut(host, out.data(), out.bytes(), device_.stream());
-    device_.stream().Synchronize(context);
   }
   void CopyValues(std::byte* host, const WaitContext& context) override {
-    device_.stream().Synchronize(context);  // as in CopyOutput
+    device_.stream().Synchronize(context);  // a copy to pageable memory itself waits without a deadline
     device_.CopyOut(host, s().values, s().graph.owned * sizeof(ValueOf<P>), device_.stream());
     device_.stream().Synchronize(context);
   }

@@ -207,8 +207,8 @@ class HostSteps final : public StepSet {
       std::memcpy(global, &sum, sizeof(sum));
     }
   }
-  void CopyOutput(const RoundState& round, std::byte* host, const WaitContext&) override {
-    Run(s().graph.owned, [&](Group& g) { host::Output(g, s(), As(round), reinterpret_cast<OutputOf<P>*>(host)); });
+  void WriteOutput(const RoundState& round, std::byte* out) override {
+    Run(s().graph.owned, [&](Group& g) { host::Output(g, s(), As(round), reinterpret_cast<OutputOf<P>*>(out)); });
   }
   void CopyValues(std::byte* host, const WaitContext& context) override {
     device_.CopyOut(host, s().values, s().graph.owned * sizeof(ValueOf<P>), device_.stream());

@@ -1,0 +1,22 @@
+#include "chatty/core/gpu_memory.h"
+
+#include "chatty/core/config.h"
+#include "chatty/core/error.h"
+
+namespace chatty {
+
+#if !CHATTY_WITH_CUDA
+std::optional<int> GpuOf(const void*) { return std::nullopt; }
+
+std::shared_ptr<std::byte> AllocateGpuMemory(int ordinal, std::size_t bytes) {
+  Throw<CapabilityError>("cuda:{}: {} bytes were requested, and this build has no CUDA support", ordinal, bytes);
+}
+
+void CopyFromGpu(void*, int ordinal, const void*, std::size_t count, std::size_t width, std::size_t, void*) {
+  Throw<CapabilityError>("cuda:{}: {} bytes are to be copied, and this build has no CUDA support", ordinal, count * width);
+}
+
+int ComputeCapabilityOf(int ordinal) { Throw<CapabilityError>("cuda:{}: this build has no CUDA support", ordinal); }
+#endif
+
+}  // namespace chatty
