@@ -23,6 +23,7 @@
 #include "run.h"
 #include "runner.h"
 #include "session.h"
+#include "signals.h"
 
 namespace chatty::python {
 namespace {
@@ -95,6 +96,24 @@ bool InMainThread() {
   return nb::cast<unsigned long>(thread.attr("ident")) == PyThread_get_thread_ident();
 }
 
+/// Runs here and ends the run at Ctrl-C, for which Python's handler raises KeyboardInterrupt afterwards.
+Outcome RunWatched(KeptSession& session, Request request, std::stop_source& stop, bool waits) {
+  std::optional<Outcome> outcome;
+  std::exception_ptr failure;
+  {
+    const nb::gil_scoped_release released;
+    const InterruptWatch watch(stop);
+    try {
+      outcome = session.Run(std::move(request), stop, waits);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+  if (PyErr_CheckSignals() != 0) nb::raise_python_error();
+  if (failure) std::rethrow_exception(failure);
+  return std::move(*outcome);
+}
+
 Outcome RunHere(KeptSession& session, const std::shared_ptr<const Registry>& registry, const std::string& program,
                 const std::map<std::string, std::string>& parameters, const std::string& value,
                 const std::map<std::string, std::string>& options, const std::map<std::string, AnyArray>& data, bool traced,
@@ -116,11 +135,15 @@ Outcome RunHere(KeptSession& session, const std::shared_ptr<const Registry>& reg
   request.traced = traced;
   if (watcher != nullptr) request.on_round = [watcher](const RoundProgress& progress) { watcher->Report(progress); };
 
-  // A change of threads may take longer than a short run.
-  if (!InMainThread() || session.IsShort(request)) {
+  // A watcher's function may run programs, too, so its runs have a thread of their own.
+  const Attention attention = !InMainThread() || session.IsShort(request) ? Attention::kNone
+                              : watcher != nullptr                        ? Attention::kHandlers
+                                                                          : NeededAttention();
+  if (attention == Attention::kNone) {
     const nb::gil_scoped_release released;
     return session.Run(std::move(request), stop, waits);
   }
+  if (attention == Attention::kInterrupt) return RunWatched(session, std::move(request), stop, waits);
   std::optional<Outcome> outcome;
   std::exception_ptr failure, interruption;
   {

@@ -167,6 +167,47 @@ def test_ctrl_c_ends_a_long_run_after_short_ones() -> None:
     assert done.stdout.split() == ["interrupted", "True"], done.stderr
 
 
+def test_ctrl_c_ends_the_run_that_it_came_in() -> None:
+    """Signals that come between runs, or at the end of one, end no later run."""
+    done = in_another_process(
+        "graph = cg.Graph(m)\n"
+        "def call(i):\n"
+        "  try:\n    return cg.run('pagerank', graph, rounds=1 + i % 2).statistics.rounds\n"
+        "  except KeyboardInterrupt:\n    return 'interrupted'\n"
+        "found = []\n"
+        "for i in range(200):\n"
+        "  try:\n    os.kill(os.getpid(), signal.SIGINT)\n    found.append(call(i))\n"
+        "  except KeyboardInterrupt:\n    found.append(call(i))\n"
+        "print([f for i, f in enumerate(found) if f != 1 + i % 2])\n"
+        "print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)\n"
+    )
+    assert done.stdout.split("\n")[:2] == ["[]", "True"], done.stdout + done.stderr
+
+
+def test_a_handler_of_ctrl_c_that_does_not_raise_ends_no_run() -> None:
+    done = in_another_process(
+        "session = cg.Session(m)\n"
+        "def handler(*_):\n    print('heard', flush=True)\n    signal.signal(signal.SIGALRM, over)\n"
+        "    signal.setitimer(signal.ITIMER_REAL, 0.2)\n"
+        "def over(*_):\n    raise TimeoutError\n"
+        "signal.signal(signal.SIGINT, handler)\n"
+        "threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n    session.run('pagerank', rounds=2_000_000_000)\n"
+        "except TimeoutError:\n    print('over')\n"
+    )
+    assert done.stdout.split() == ["heard", "over"], done.stderr
+
+
+def test_ctrl_c_that_is_ignored_ends_no_run() -> None:
+    done = in_another_process(
+        "session = cg.Session(m)\n"
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+        "print(session.run('pagerank', rounds=200_000).statistics.rounds)\n"
+    )
+    assert done.stdout.split() == ["200000"], done.stdout + done.stderr
+
+
 def test_a_handler_of_a_signal_may_run_programs() -> None:
     done = in_another_process(
         "session, graph = cg.Session(m), cg.Graph(m)\n"
