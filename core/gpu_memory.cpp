@@ -13,10 +13,12 @@ std::shared_ptr<std::byte> AllocateGpuMemory(int ordinal, std::size_t bytes) {
 }
 
 void CopyFromGpu(void*, int ordinal, const void*, std::size_t count, std::size_t width, std::size_t, void*) {
+  if (count == 0) return;
   Throw<CapabilityError>("cuda:{}: {} bytes are to be copied, and this build has no CUDA support", ordinal, count * width);
 }
 
-int ComputeCapabilityOf(int ordinal) { Throw<CapabilityError>("cuda:{}: this build has no CUDA support", ordinal); }
+KeepCurrentGpu::KeepCurrentGpu() { static_cast<void>(before_); }
+KeepCurrentGpu::~KeepCurrentGpu() = default;
 #endif
 
 }  // namespace chatty

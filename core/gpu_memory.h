@@ -25,7 +25,17 @@ std::shared_ptr<std::byte> AllocateGpuMemory(int ordinal, std::size_t bytes);
 void CopyFromGpu(void* host, int ordinal, const void* gpu, std::size_t count, std::size_t width, std::size_t pitch,
                  void* stream);
 
-/// The compute capability of GPU `ordinal`, 90 for 9.0. Throws as CopyFromGpu.
-int ComputeCapabilityOf(int ordinal);
+/// Keeps the calling thread's current GPU: makes it current again at the end of its life, if another one is. For code that
+/// callers enter who use CUDA themselves.
+class KeepCurrentGpu {
+ public:
+  KeepCurrentGpu();
+  ~KeepCurrentGpu();
+  KeepCurrentGpu(const KeepCurrentGpu&) = delete;
+  KeepCurrentGpu& operator=(const KeepCurrentGpu&) = delete;
+
+ private:
+  int before_ = -1;  // none is known
+};
 
 }  // namespace chatty

@@ -45,11 +45,16 @@ void CopyFromGpu(void* host, int ordinal, const void* gpu, std::size_t count, st
   CHATTY_CUDA(cudaStreamSynchronize(native));
 }
 
-int ComputeCapabilityOf(int ordinal) {
-  int major = 0, minor = 0;
-  CHATTY_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal));
-  CHATTY_CUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal));
-  return major * 10 + minor;
+KeepCurrentGpu::KeepCurrentGpu() {
+  if (cudaGetDevice(&before_) == cudaSuccess) return;
+  cudaGetLastError();  // a process without a GPU
+  before_ = -1;
+}
+
+KeepCurrentGpu::~KeepCurrentGpu() {
+  int now = -1;
+  if (before_ < 0 || (cudaGetDevice(&now) == cudaSuccess && now == before_)) return;
+  if (cudaSetDevice(before_) != cudaSuccess) cudaGetLastError();  // a lost context, which other calls report
 }
 
 }  // namespace chatty

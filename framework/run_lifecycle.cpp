@@ -67,17 +67,19 @@ void RunLifecycle::PlaceScattered(Device& target, std::byte* out, std::size_t by
     write(d, local.data());
     if (is_range) {
       device.CopyToPeer(target, out + first * bytes, local.data(), local.bytes(), device.stream());
-      device.stream().Synchronize(wait);
-      continue;
-    }
-    const Buffer<std::byte> there = here ? Buffer<std::byte>() : Buffer<std::byte>(target, part.owned * bytes);
-    if (!here) {
-      target.stream().Synchronize(wait);  // the buffer is there
+    } else if (here) {  // perhaps another device on the same GPU
+      ScatterValues(device, out, local.data(), IdsOn(target, d), part.owned, bytes);
+    } else {
+      const Buffer<std::byte> there(target, part.owned * bytes);
+      target.stream().Synchronize(wait);  // the buffer may have had another use before
       device.CopyToPeer(target, there.data(), local.data(), local.bytes(), device.stream());
+      const std::unique_ptr<Event> copied = device.NewEvent();
+      copied->Record(device.stream());
+      copied->MakeWait(target.stream());  // also before the buffer is freed there
+      ScatterValues(target, out, there.data(), IdsOn(target, d), part.owned, bytes);
+      target.stream().Synchronize(wait);
     }
     device.stream().Synchronize(wait);
-    ScatterValues(target, out, here ? local.data() : there.data(), IdsOn(target, d), part.owned, bytes);
-    target.stream().Synchronize(wait);
   }
 }
 #else
