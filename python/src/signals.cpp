@@ -66,6 +66,7 @@ Attention NeededAttention() {
   const bool interrupts = own.is(*raises);
   if (!interrupts && PyCallable_Check(own.ptr()) != 0) return Attention::kHandlers;
   const struct sigaction interrupt = ActionOf(SIGINT);
+  if ((interrupt.sa_flags & SA_SIGINFO) != 0) return Attention::kHandlers;  // not Python's, and called otherwise
   // Python has one function in C for all signals. Where SIGINT is not its, any handler may be.
   const Handler python = interrupts ? interrupt.sa_handler : nullptr;
   for (int signal = 1; signal <= SIGRTMAX; ++signal) {
@@ -73,7 +74,9 @@ Attention NeededAttention() {
         signal == SIGABRT) {
       continue;  // for the rest: of faults, which end the process
     }
-    const Handler handler = ActionOf(signal).sa_handler;
+    const struct sigaction action = ActionOf(signal);
+    if ((action.sa_flags & SA_SIGINFO) != 0) continue;  // not Python's
+    const Handler handler = action.sa_handler;
     if (handler == SIG_DFL || handler == SIG_IGN) continue;
     if (python == nullptr || handler == python) return Attention::kHandlers;
   }
