@@ -101,8 +101,9 @@ Outcome RunWatched(KeptSession& session, Request request, std::stop_source& stop
   std::optional<Outcome> outcome;
   std::exception_ptr failure;
   {
-    const nb::gil_scoped_release released;
     const InterruptWatch watch(stop);
+    if (PyErr_CheckSignals() != 0) nb::raise_python_error();  // for one that came before the watch, which ends no run
+    const nb::gil_scoped_release released;
     try {
       outcome = session.Run(std::move(request), stop, waits);
     } catch (...) {
@@ -110,6 +111,10 @@ Outcome RunWatched(KeptSession& session, Request request, std::stop_source& stop
     }
   }
   if (PyErr_CheckSignals() != 0) nb::raise_python_error();
+  if (stop.stop_requested()) {  // a handler in C, beside Python, has the signal
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    nb::raise_python_error();
+  }
   if (failure) std::rethrow_exception(failure);
   return std::move(*outcome);
 }
