@@ -317,8 +317,8 @@ def right(program: str, found: np.ndarray, expected: np.ndarray) -> bool:
     return bool(np.array_equal(found.astype(np.float64), expected))
 
 
-def overhead(program: str, devices: str, arguments: list[dict[str, int]]) -> float:
-    """Microseconds of a call on a path of four vertices, beyond the time that the run itself counts. Arguments take turns."""
+def overhead(program: str, devices: str, arguments: list[dict[str, float]]) -> float:
+    """Microseconds of a call on a path of four vertices beyond the time that the run counts. Arguments take turns."""
     import chattygraph as cg
 
     graph = cg.Graph(sp.eye_array(4, k=1, format="csr"))
@@ -366,9 +366,15 @@ def main() -> int:
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
         records.append(record)
     if "chattygraph" in options.systems.split(","):
-        again = overhead("bfs", "host:1", [{"source": s} for s in range(4)])
-        changed = overhead("pagerank", "host:1", [{"rounds": 1}, {"rounds": 2}])
-        print(f"a call on a graph that is there: {again:.0f} us beyond the run, with other parameters {changed:.0f} us")
+        import chattygraph as cg
+
+        for devices in ("host:1", "cuda:0") if cg.cuda_devices() else ("host:1",):
+            again = overhead("bfs", devices, [{"source": s} for s in range(4)])
+            changed = overhead("pagerank", devices, [{"rounds": 1}, {"rounds": 2}])
+            others = [{"rounds": 1, "damping": 0.5}, {"rounds": 2, "damping": 0.6, "tolerance": 0.001}]
+            several = overhead("pagerank", devices, others)
+            print(f"a call on a graph that is there, on {devices}: {again:.0f} us beyond the run; "
+                  f"with another parameter {changed:.0f} us, with three others {several:.0f} us")  # fmt: skip
     if options.json:
         with open(options.json, "w") as file:
             json.dump({"kind": options.kind, "vertices": n, "edges": len(arrays[0]), "threads": options.threads,

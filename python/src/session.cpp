@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -59,20 +60,19 @@ std::unique_ptr<KeptSession::KeptJob> KeptSession::TakeKept(const std::string& k
     const bool same_names = std::equal(old.begin(), old.end(), parameters.begin(), parameters.end(),
                                        [](const auto& a, const auto& b) { return a.first == b.first; });
     if (!same_names) continue;
-    std::string changed;
-    int changes = 0;
-    for (const auto& [name, value] : parameters) {
-      if (old.find(name)->second == value) continue;
-      changed = name;
-      ++changes;
-    }
-    if (changes > 1) continue;  // checks see one change at a time, and two may be valid together only
     std::unique_ptr<KeptJob> found = std::move(*kept);
     jobs_.erase(kept);
-    if (changes == 1) {
-      found->job->Set(changed, parameters.find(changed)->second);
-      found->parameters = parameters;
+    std::vector<std::string_view> changed;
+    for (const auto& [name, value] : parameters) {
+      if (found->parameters.find(name)->second != value) changed.push_back(name);
     }
+    try {
+      for (const std::string_view name : changed) found->job->Set(name, parameters.find(name)->second);
+    } catch (const UsageError&) {
+      if (changed.size() == 1) throw;
+      return nullptr;  // checks see one change at a time, and some are valid together only
+    }
+    found->parameters = parameters;
     return found;
   }
   return nullptr;

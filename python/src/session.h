@@ -80,8 +80,8 @@ class KeptSession {
     std::function<void(const RoundProgress&)> on_round;  // the current run's
     std::unique_ptr<RegisteredJob> job;
   };
-  /// The first kept job that has this key and differs in at most one parameter, changed to `parameters`; null if there is
-  /// none.
+  /// The first kept job that has this key, changed to `parameters`; null if there is none, or several parameters differ and
+  /// are valid together only.
   std::unique_ptr<KeptJob> TakeKept(const std::string& key, const ParameterValues& parameters);
 
   std::shared_ptr<const Graph> graph_;
