@@ -43,6 +43,7 @@ def bc(
     devices: str = 'auto',
     partition: str = 'edge-balanced',
     progress: Progress = False,
+    output: str | None = None,
     **options: Any,
 ) -> numpy.ndarray: ...
 def betweenness(
@@ -56,6 +57,7 @@ def betweenness(
     devices: str = 'auto',
     partition: str = 'edge-balanced',
     progress: Progress = False,
+    output: str | None = None,
     **options: Any,
 ) -> numpy.ndarray: ...
 def bfs(
@@ -67,6 +69,7 @@ def bfs(
     devices: str = 'auto',
     partition: str = 'edge-balanced',
     progress: Progress = False,
+    output: str | None = None,
     **options: Any,
 ) -> numpy.ndarray: ...
 def cc(
@@ -77,6 +80,7 @@ def cc(
     devices: str = 'auto',
     partition: str = 'edge-balanced',
     progress: Progress = False,
+    output: str | None = None,
     **options: Any,
 ) -> numpy.ndarray: ...
 def cdlp(
@@ -88,6 +92,7 @@ def cdlp(
     devices: str = 'auto',
     partition: str = 'edge-balanced',
     progress: Progress = False,
+    output: str | None = None,
     **options: Any,
 ) -> numpy.ndarray: ...
 def clustering(
@@ -98,6 +103,7 @@ def clustering(
     devices: str = 'auto',
     partition: str = 'edge-balanced',
     progress: Progress = False,
+    output: str | None = None,
     **options: Any,
 ) -> numpy.ndarray: ...
 def connected_components(
@@ -108,6 +114,7 @@ def connected_components(
     devices: str = 'auto',
     partition: str = 'edge-balanced',
     progress: Progress = False,
+    output: str | None = None,
     **options: Any,
 ) -> numpy.ndarray: ...
 def core_numbers(
@@ -118,6 +125,7 @@ def core_numbers(
     devices: str = 'auto',
     partition: str = 'edge-balanced',
     progress: Progress = False,
+    output: str | None = None,
     **options: Any,
 ) -> numpy.ndarray: ...
 def kcore(
@@ -128,6 +136,7 @@ def kcore(
     devices: str = 'auto',
     partition: str = 'edge-balanced',
     progress: Progress = False,
+    output: str | None = None,
     **options: Any,
 ) -> numpy.ndarray: ...
 def label_propagation(
@@ -138,6 +147,7 @@ def label_propagation(
     devices: str = 'auto',
     partition: str = 'edge-balanced',
     progress: Progress = False,
+    output: str | None = None,
     **options: Any,
 ) -> numpy.ndarray: ...
 def lcc(
@@ -148,6 +158,7 @@ def lcc(
     devices: str = 'auto',
     partition: str = 'edge-balanced',
     progress: Progress = False,
+    output: str | None = None,
     **options: Any,
 ) -> numpy.ndarray: ...
 def pagerank(
@@ -161,6 +172,7 @@ def pagerank(
     devices: str = 'auto',
     partition: str = 'edge-balanced',
     progress: Progress = False,
+    output: str | None = None,
     **options: Any,
 ) -> numpy.ndarray: ...
 def pagerank_double(
@@ -174,6 +186,7 @@ def pagerank_double(
     devices: str = 'auto',
     partition: str = 'edge-balanced',
     progress: Progress = False,
+    output: str | None = None,
     **options: Any,
 ) -> numpy.ndarray: ...
 def pagerank_push(
@@ -186,6 +199,7 @@ def pagerank_push(
     devices: str = 'auto',
     partition: str = 'edge-balanced',
     progress: Progress = False,
+    output: str | None = None,
     **options: Any,
 ) -> numpy.ndarray: ...
 def personalised_pagerank(
@@ -203,6 +217,7 @@ def personalised_pagerank(
     devices: str = 'auto',
     partition: str = 'edge-balanced',
     progress: Progress = False,
+    output: str | None = None,
     **options: Any,
 ) -> numpy.ndarray: ...
 def scc(
@@ -213,6 +228,7 @@ def scc(
     devices: str = 'auto',
     partition: str = 'edge-balanced',
     progress: Progress = False,
+    output: str | None = None,
     **options: Any,
 ) -> numpy.ndarray: ...
 def shortest_paths(
@@ -224,6 +240,7 @@ def shortest_paths(
     devices: str = 'auto',
     partition: str = 'edge-balanced',
     progress: Progress = False,
+    output: str | None = None,
     **options: Any,
 ) -> numpy.ndarray: ...
 def sssp(
@@ -235,6 +252,7 @@ def sssp(
     devices: str = 'auto',
     partition: str = 'edge-balanced',
     progress: Progress = False,
+    output: str | None = None,
     **options: Any,
 ) -> numpy.ndarray: ...
 def triangles(
@@ -245,5 +263,6 @@ def triangles(
     devices: str = 'auto',
     partition: str = 'edge-balanced',
     progress: Progress = False,
+    output: str | None = None,
     **options: Any,
 ) -> numpy.ndarray: ...

@@ -1,6 +1,6 @@
 """The library ChattyGraph, as package chattygraph uses it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy
@@ -155,6 +155,17 @@ class Session:
 version: str = '0.1.0'
 
 build: str = ...
+
+def from_dlpack(capsule: object, name: str) -> numpy.ndarray:
+    """A NumPy array with the entries of an array in a GPU's memory."""
+
+def from_address(address: int, shape: Sequence[int], strides: Sequence[int], dtype: str, width: int, stream: int, name: str) -> numpy.ndarray:
+    """
+    A NumPy array with the entries of an array at an address in a GPU's memory; strides in bytes.
+    """
+
+def gpu_of(address: int) -> int | None:
+    """The GPU in whose memory an address is; None if it is in none."""
 
 def cuda_devices() -> int:
     """Number of GPUs that this process can use."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
+from ._gpu import HOST, Home, first_home, to_host
 from ._errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -19,12 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["Graph", "GraphLike"]
 
 GraphLike = Any
-"""What `Graph` takes: a Graph, a scipy.sparse matrix, edge arrays, a pandas.DataFrame, a networkx graph or a path."""
+"""What `Graph` takes: a Graph, a sparse matrix of scipy, cupyx or torch, edge arrays, a pandas.DataFrame, a networkx graph
+or a path."""
 
 
 def _array(values: Any, name: str) -> np.ndarray:
     """A one-dimensional, contiguous, aligned array in the machine's byte order. Copies only what is not."""
-    array = np.asarray(values)
+    array = np.asarray(to_host(values, name))
     if array.dtype == object or array.dtype.kind not in "biuf":
         raise InputError(f"{name} have the dtype {array.dtype}; they must be numbers")
     if array.ndim != 1:
@@ -59,21 +61,27 @@ class Graph:
     - a scipy.sparse matrix or array, n by n: an edge i -> j for each stored entry, explicit zeros included. CSR is taken
       without a copy where its types are those of the library: ``indices`` of 32 bits, ``indptr`` of 64 bits, ``data``
       int32 or float32, columns sorted in each row. Other arrays are converted one by one; a bool matrix has no weights;
+    - a matrix of cupyx.scipy.sparse, or a tensor of torch with the layout sparse_csr;
     - a pair ``(sources, targets)`` or a triple ``(sources, targets, weights)`` of arrays, or an array of shape (m, 2);
     - a pandas.DataFrame, by its columns ``source``, ``target`` and, where there is one, ``weight``;
     - a networkx graph, whose nodes become ``nodes``, in their order;
     - a path: any file that the command line reads.
 
-    The classmethods ``from_scipy``, ``from_edges``, ``from_pandas``, ``from_networkx`` and ``read`` have options.
+    Arrays may be numpy's, cupy's, torch's, or have ``__dlpack__`` or ``__cuda_array_interface__``. Those in a GPU's memory
+    are copied to the host, where the graph is made. Values of runs are then arrays of cupy or torch in that GPU's memory.
+
+    The classmethods ``from_scipy``, ``from_csr``, ``from_edges``, ``from_pandas``, ``from_networkx`` and ``read`` have
+    options.
 
     Arrays that are taken without a copy must not be changed during the graph's life. ``copy=True`` makes copies.
     """
 
-    __slots__ = ("_handle", "_nodes", "_index", "_sessions", "_lock", "__weakref__")
+    __slots__ = ("_handle", "_nodes", "_index", "_home", "_sessions", "_lock", "__weakref__")
 
     _handle: _core.Graph
     _nodes: Sequence[Hashable] | None
     _index: dict[Hashable, int] | None
+    _home: Home
     _sessions: dict[tuple[str, str], Session]
     _lock: threading.Lock
 
@@ -84,10 +92,12 @@ class Graph:
             return data
         if isinstance(data, (str, os.PathLike)):
             return cls.read(data, **options)
-        if isinstance(data, np.ndarray):
-            if data.ndim != 2 or data.shape[1] != 2:
-                raise InputError(f"an array of edges has the shape (m, 2), not {data.shape}; a matrix comes as scipy.sparse")
-            return cls.from_edges(data[:, 0], data[:, 1], **options)
+        if str(getattr(data, "layout", "")) == "torch.sparse_csr":
+            if data.ndim != 2 or data.shape[0] != data.shape[1]:
+                raise InputError(f"an adjacency matrix is square, and this one is {' x '.join(map(str, data.shape))}")
+            return cls.from_csr(data.crow_indices(), data.col_indices(), data.values(), **options)
+        if hasattr(data, "__dlpack__") or hasattr(data, "__cuda_array_interface__"):
+            return cls._from_pairs(data, **options)
         if isinstance(data, tuple) and len(data) in (2, 3):
             return cls.from_edges(*data, **options)
         if hasattr(data, "tocsr") and hasattr(data, "shape"):
@@ -102,11 +112,12 @@ class Graph:
         )
 
     @classmethod
-    def _of(cls, core: _core.Graph, nodes: Sequence[Hashable] | None = None) -> Graph:
+    def _of(cls, core: _core.Graph, nodes: Sequence[Hashable] | None = None, home: Home = HOST) -> Graph:
         self = object.__new__(cls)
         self._handle = core
         self._nodes = nodes
         self._index = None
+        self._home = home
         self._sessions = {}
         self._lock = threading.Lock()
         return self
@@ -117,7 +128,7 @@ class Graph:
         """The graph with an edge i -> j for each stored entry of a square scipy.sparse matrix or array.
 
         Args:
-            matrix: in any format; CSR is the fastest.
+            matrix: in any format; CSR is the fastest. Matrices of cupyx.scipy.sparse, too.
             weighted: whether entries are weights. int32 and float32 are taken as they are; other integers must fit int32;
                 float64 is rounded to float32. bool is never a weight.
             directed: False: edges also go back, and of two between the same vertices the lighter one stays, as in
@@ -131,18 +142,45 @@ class Graph:
             data = coo.data if weighted else None
             return cls.from_edges(coo.row, coo.col, data, vertices=matrix.shape[0], directed=False, parallel="lightest")
         csr = matrix.tocsr()
-        weights = _weights(csr.data) if weighted else None
         if len(csr.indptr) != csr.shape[0] + 1:
             raise InputError(f"indptr has {len(csr.indptr)} entries for {csr.shape[0]} rows; it has one more than rows")
-        return cls._of(
-            _core.Graph.from_csr(
-                _vertices(csr.indptr, "indptr"),
-                _vertices(csr.indices, "indices"),
-                weights,
-                symmetric=None if directed is None else False,
-                copy=copy,
-            )
+        return cls.from_csr(csr.indptr, csr.indices, csr.data if weighted else None, directed=directed, copy=copy)
+
+    @classmethod
+    def from_csr(
+        cls, indptr: Any, indices: Any, weights: Any = None, /, *, directed: bool | None = None, copy: bool = False
+    ) -> Graph:
+        """The graph with the edges v -> indices[i] for each i from indptr[v] to indptr[v + 1].
+
+        Args:
+            indptr: one whole number more than there are vertices.
+            indices: whole numbers from 0; sorted in each row, or else they are sorted in a copy.
+            weights: as many numbers, or None. Types as in from_scipy.
+            directed: True: the rows are not compared with their reverse. None: the graph is undirected if they are
+                symmetric.
+            copy: whether to copy arrays that could be shared.
+        """
+        if directed is False:
+            raise UsageError("from_csr takes rows as they are; from_edges adds reverse edges with directed=False")
+        core = _core.Graph.from_csr(
+            _vertices(indptr, "indptr"),
+            _vertices(indices, "indices"),
+            None if weights is None else _weights(weights),
+            symmetric=None if directed is None else False,
+            copy=copy,
         )
+        return cls._of(core, home=first_home(indices, indptr, weights))
+
+    @classmethod
+    def _from_pairs(cls, edges: Any, **options: Any) -> Graph:
+        """The graph of an array of the shape (m, 2). From a GPU it is copied as a whole."""
+        home = first_home(edges)
+        pairs = np.asarray(to_host(edges, "edges"))
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise InputError(f"an array of edges has the shape (m, 2), not {pairs.shape}; a matrix comes as scipy.sparse")
+        graph = cls.from_edges(pairs[:, 0], pairs[:, 1], **options)
+        graph._home = home
+        return graph
 
     @classmethod
     def from_edges(
@@ -177,17 +215,16 @@ class Graph:
                 raise UsageError(f"vertices {vertices!r}: it is a whole number") from None
             if vertices < 0:
                 raise UsageError(f"vertices {vertices}: a graph has 0 or more")
-        return cls._of(
-            _core.Graph.from_edges(
-                _vertices(sources, "sources"),
-                _vertices(targets, "targets"),
-                None if weights is None else _weights(weights),
-                vertices=vertices,
-                symmetrise=not directed,
-                remove_loops=not loops,
-                merge_parallel=parallel == "lightest",
-            )
+        core = _core.Graph.from_edges(
+            _vertices(sources, "sources"),
+            _vertices(targets, "targets"),
+            None if weights is None else _weights(weights),
+            vertices=vertices,
+            symmetrise=not directed,
+            remove_loops=not loops,
+            merge_parallel=parallel == "lightest",
         )
+        return cls._of(core, home=first_home(sources, targets, weights))
 
     @classmethod
     def from_pandas(

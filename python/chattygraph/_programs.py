@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _core
 from ._errors import InputError, UsageError
+from ._gpu import to_host
 from ._graph import Graph, GraphLike
 from ._progress import Progress
 from ._session import RUN_OPTIONS, Run, Session
@@ -93,7 +94,7 @@ class Program:
 
     def _data(self, name: str, given: Any) -> np.ndarray:
         dtype = self._dtypes[name]
-        array = np.asarray(given)
+        array = np.asarray(to_host(given, name))
         if array.dtype.kind not in "iuf" or array.ndim != 1:
             raise InputError(f"{name}: it is a one-dimensional array of numbers, one for each vertex")
         if dtype.kind in "iu" and array.dtype.kind == "f":
@@ -114,6 +115,7 @@ class Program:
             keyword("devices", default="auto", annotation=str),
             keyword("partition", default="edge-balanced", annotation=str),
             keyword("progress", default=False, annotation="Progress"),
+            keyword("output", default=None, annotation="str | None"),
             inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD, annotation=Any),
         ]
         return inspect.Signature(parameters, return_annotation=np.ndarray)
@@ -135,8 +137,9 @@ class Program:
         lines.append('    devices: "auto", "host:4", "cuda:0,1" and the like.')
         lines.append("    partition: how vertices are divided among several devices.")
         lines.append("    progress: True for a bar, or a function that is called with a RoundProgress after each round.")
+        lines.append('    output: "numpy", "cupy" or "torch": what the values are an array of (default: as the inputs).')
         lines.append(f"    options: of the run: {', '.join(RUN_OPTIONS)}.")
-        lines += ["", "Returns:", "    An array with one entry for each vertex."]
+        lines += ["", "Returns:", "    An array with an entry for each vertex: of numpy, or of cupy or torch as the inputs."]
         return "\n".join(lines)
 
     def __repr__(self) -> str:

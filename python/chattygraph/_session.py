@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _core
+from . import _core, _gpu
 from ._errors import UsageError
 from ._graph import Graph, GraphLike
 from ._progress import Progress, watch
@@ -46,7 +46,8 @@ class Run:
 
     Attributes:
         program: name of the program.
-        values: one number for each vertex, in the order of the graph's vertices. An array of the caller's own.
+        values: one number for each vertex, in the order of the graph's vertices. An array of the caller's own: of numpy, or
+            of cupy or torch where the graph's arrays are theirs, in the memory of the same GPU.
     """
 
     __slots__ = ("_core", "program", "values", "_statistics")
@@ -82,7 +83,7 @@ class Run:
     @property
     def total(self) -> int | None:
         """The one number that the values add up to, as the number of triangles; None for programs without one."""
-        return self._core.total(self.values)
+        return self._core.total(_gpu.to_host(self.values, "values"))
 
     def round_table(self) -> dict[str, np.ndarray]:
         """The rounds of a run with ``trace=True``, as columns: pandas.DataFrame takes them.
@@ -125,13 +126,14 @@ class Run:
 
     def verify(self) -> tuple[bool, str]:
         """Whether ``values`` are right, by the program's own verifier, and what was checked or what is wrong."""
-        return self._core.verify(self.values)
+        return self._core.verify(_gpu.to_host(self.values, "values"))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        if copy is False and dtype is not None and np.dtype(dtype) != self.values.dtype:
-            raise ValueError("values of another type need a copy")
-        array = self.values if dtype is None else self.values.astype(dtype, copy=False)
-        return array.copy() if copy else array
+        values = _gpu.to_host(self.values, "values")
+        if copy is False and (values is not self.values or (dtype is not None and np.dtype(dtype) != values.dtype)):
+            raise ValueError("values of another type, or in a GPU's memory, need a copy")
+        array = values if dtype is None else values.astype(dtype, copy=False)
+        return array.copy() if copy and values is self.values else array
 
     def __len__(self) -> int:
         return len(self.values)
@@ -246,6 +248,7 @@ class Session:
                 Several devices run in rounds then, also where resident kernels of all together would be faster.
             arguments: the program's parameters and vertex data (arrays), and the options of a run: direction, execution,
                 comm, links, tiles, records, delta, slots, max_rounds, timeout in seconds, explain. None: the default.
+                ``output``: "numpy", "cupy" or "torch", what the values are to be an array of; None: as the inputs.
         """
         from ._programs import find
 
@@ -257,6 +260,8 @@ class Session:
         parameters: dict[str, str] = {}
         options: dict[str, str] = {}
         data: dict[str, np.ndarray] = {}
+        output: str | None = None
+        home = self._graph._home
         for name, given in arguments.items():
             if given is None:
                 continue
@@ -264,14 +269,19 @@ class Session:
                 kind = program._kinds[name]
                 if kind == "data":
                     data[name] = program._data(name, given)
+                    home = home if home != _gpu.HOST else _gpu.home_of(given)
                 elif kind == "vertex":
                     parameters[name] = self._vertex(name, given)
                 else:
                     parameters[name] = parameter_text(name, given)
+            elif name == "output":
+                output = given
             elif name in RUN_OPTIONS:
                 options[name] = _option_text(name, given)
             else:
                 parameters[name] = parameter_text(name, given)  # the library knows names that are alike
+        if output is not None or home != _gpu.HOST:
+            home = _gpu.prepare(_gpu.where(output, home, self.devices))
         with watch(progress, program, parameters | options) as watcher:
             values, core = self._core.run(
                 program._registry,
@@ -284,8 +294,9 @@ class Session:
                 waits=self._waits,
                 progress=watcher.report,
                 interval=watcher.interval,
+                gpu=home.gpu,
             )
-            run = Run(core, program.name, values)
+            run = Run(core, program.name, _gpu.adopt(values, home))
             watcher.end(run)
         return run
 

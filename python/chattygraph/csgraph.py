@@ -62,7 +62,7 @@ def connected_components(
         raise UsageError(f"connection '{connection}': it is weak or strong")
     strong = directed and connection.lower() == "strong"
     graph = _graph(csgraph, True, False)
-    found = programs()["scc" if strong else "cc"](graph)
+    found = programs()["scc" if strong else "cc"](graph, output="numpy")
     first, labels = np.unique(found, return_index=True)[1], np.unique(found, return_inverse=True)[1]
     if not return_labels:
         return len(first)
@@ -89,12 +89,12 @@ def breadth_first_order(
     """
     graph = _graph(csgraph, directed, False)
     start = _source(graph, i_start)
-    levels = programs()["bfs"](graph, source=start)
+    levels = programs()["bfs"](graph, source=start, output="numpy")
     reached = np.flatnonzero(levels != UNREACHED)
     order = reached[np.argsort(levels[reached], kind="stable")].astype(np.int32)
     if not return_predecessors:
         return order
-    return order, _predecessors(programs()["bfs"](graph, source=start, value="parent"), start)
+    return order, _predecessors(programs()["bfs"](graph, source=start, output="numpy", value="parent"), start)
 
 
 def _predecessors(parents: np.ndarray, source: int) -> np.ndarray:
@@ -153,12 +153,13 @@ def dijkstra(
     predecessors = np.full((len(starts), n), NO_PREDECESSOR, dtype=np.int32)
     unit = unweighted or not graph.weighted
     for row, start in enumerate(starts):
-        found = programs()["bfs" if unit else "sssp"](graph, source=start)
+        found = programs()["bfs" if unit else "sssp"](graph, source=start, output="numpy")
         far = found == _unreached(found)
         distances[row] = np.where(far, np.inf, found.astype(np.float64))
         if return_predecessors:
             if unit:
-                predecessors[row] = _predecessors(programs()["bfs"](graph, source=start, value="parent"), start)
+                parents = programs()["bfs"](graph, source=start, output="numpy", value="parent")
+                predecessors[row] = _predecessors(parents, start)
             else:
                 predecessors[row] = _tight_predecessors(graph, found, start)
     beyond = distances > limit

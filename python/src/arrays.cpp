@@ -3,11 +3,14 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
 
+#include "chatty/core/device.h"
 #include "chatty/core/error.h"
+#include "chatty/core/gpu_memory.h"
 #include "chatty/core/parallel.h"
 
 namespace chatty::python {
@@ -81,6 +84,35 @@ template <class T>
 void ThrowNotVertex(std::string_view name, std::size_t i, T value, std::uint64_t limit) {
   Throw<InputError>("{}: entry {} is {}, which is no vertex: they are 0 to {}", name, i, value,
                     limit == 0 ? std::uint64_t{kNoVertex} - 1 : limit - 1);
+}
+
+/// A NumPy array of this shape, and where its entries are.
+std::pair<nb::object, void*> NewNumpy(const std::vector<std::int64_t>& shape, const std::string& dtype) {
+  nb::list extents;
+  for (const std::int64_t extent : shape) extents.append(extent);
+  nb::object array = nb::module_::import_("numpy").attr("empty")(nb::tuple(extents), dtype.c_str());
+  void* const entries = nb::cast<nb::ndarray<nb::device::cpu>>(array).data();
+  return {std::move(array), entries};
+}
+
+/// What NumPy calls a type. Throws InputError for one that it lacks.
+std::string NumpyName(nb::dlpack::dtype type, std::string_view name) {
+  const auto text = [&](char kind) { return fmt::format("{}{}", kind, type.bits / 8); };
+  if (type.lanes == 1 && type.bits % 8 == 0) {
+    switch (static_cast<nb::dlpack::dtype_code>(type.code)) {
+      case nb::dlpack::dtype_code::Int:
+        return text('i');
+      case nb::dlpack::dtype_code::UInt:
+        return text('u');
+      case nb::dlpack::dtype_code::Float:
+        return text('f');
+      case nb::dlpack::dtype_code::Bool:
+        return text('b');
+      default:
+        break;
+    }
+  }
+  Throw<InputError>("{} have a dtype that numpy lacks; convert them to float32 or to integers", name);
 }
 
 }  // namespace
@@ -210,6 +242,76 @@ nb::object ToNumpy(ErasedValues values) {
       return as(double{});
   }
   throw InternalError("values of an unknown type");
+}
+
+nb::object ToDlpack(std::shared_ptr<std::byte> values, ScalarType type, std::size_t size, int gpu) {
+  using Owner = std::shared_ptr<std::byte>;
+  void* const data = values.get();
+  auto* const kept = new Owner(std::move(values));
+  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Owner*>(p); });
+  const auto as = [&]<class T>(T) {
+    return nb::cast(nb::ndarray<T, nb::ndim<1>, nb::device::cuda>(static_cast<T*>(data), {size}, owner, {}, nb::dtype<T>(),
+                                                                  nb::device::cuda::value, gpu));
+  };
+  switch (type) {
+    case ScalarType::kUint32:
+      return as(std::uint32_t{});
+    case ScalarType::kInt32:
+      return as(std::int32_t{});
+    case ScalarType::kUint64:
+      return as(std::uint64_t{});
+    case ScalarType::kInt64:
+      return as(std::int64_t{});
+    case ScalarType::kFloat32:
+      return as(float{});
+    case ScalarType::kFloat64:
+      return as(double{});
+  }
+  throw InternalError("values of an unknown type");
+}
+
+nb::object FromAddress(std::uintptr_t address, const std::vector<std::int64_t>& shape,
+                       const std::vector<std::int64_t>& strides, const std::string& dtype, std::size_t width,
+                       std::uintptr_t stream, std::string_view name) {
+  std::size_t count = 1, pitch = width;
+  for (const std::int64_t extent : shape) {
+    if (extent < 0) Throw<InputError>("{} have a negative extent", name);
+    count *= static_cast<std::size_t>(extent);
+  }
+  bool contiguous = true;
+  std::int64_t expected = static_cast<std::int64_t>(width);
+  for (std::size_t d = strides.size(); d-- > 0; expected *= shape[d])
+    contiguous = contiguous && (shape[d] == 1 || strides[d] == expected);
+  if (!contiguous && count > 1) {
+    if (shape.size() != 1 || strides[0] < static_cast<std::int64_t>(width)) {
+      Throw<InputError>("{} are neither contiguous nor one column of an array; copy them first", name);
+    }
+    pitch = static_cast<std::size_t>(strides[0]);
+  }
+  auto [array, data] = NewNumpy(shape, dtype);
+  if (count > 0) {
+    const auto* const values = reinterpret_cast<const void*>(address);
+    const nb::gil_scoped_release released;
+    const std::optional<int> gpu = GpuOf(values);
+    if (!gpu) {
+      Throw<CapabilityError>("{} are in the memory of a GPU that this {}", name,
+                             CudaDeviceCount() > 0 ? "process cannot use" : "build, or this machine, does not know");
+    }
+    CopyFromGpu(data, *gpu, values, count, width, pitch, reinterpret_cast<void*>(stream));
+  }
+  return std::move(array);
+}
+
+nb::object FromDlpack(const nb::ndarray<nb::ro>& array, std::string_view name) {
+  const nb::dlpack::dtype type = array.dtype();
+  const auto width = static_cast<std::int64_t>(type.bits / 8);
+  std::vector<std::int64_t> shape, strides;
+  for (std::size_t d = 0; d < array.ndim(); ++d) {
+    shape.push_back(static_cast<std::int64_t>(array.shape(d)));
+    strides.push_back(array.stride(d) * width);
+  }
+  return FromAddress(reinterpret_cast<std::uintptr_t>(array.data()), shape, strides, NumpyName(type, name),
+                     static_cast<std::size_t>(width), 0, name);
 }
 
 }  // namespace chatty::python

@@ -1,12 +1,17 @@
 /// \file
-/// NumPy arrays as arrays of the library, and back: a view where the types allow one, else a checked conversion.
+/// NumPy arrays as arrays of the library, and back: a view where the types allow one, else a checked conversion. Arrays in a
+/// GPU's memory: by DLPack, whose consumer takes the address and whose deleter ends the owner.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "chatty/core/array.h"
 #include "chatty/core/graph.h"
@@ -38,6 +43,20 @@ void Own(Adjacency& adjacency);
 
 /// A NumPy array that owns these values.
 nb::object ToNumpy(ErasedValues values);
+/// A DLPack capsule of these values, `size` entries in the memory of a GPU, and of their owner. Its deleter may run on any
+/// thread.
+nb::object ToDlpack(std::shared_ptr<std::byte> values, ScalarType type, std::size_t size, int gpu);
+
+/// A NumPy array with the entries of an array of one dimension, or of a contiguous one of two, in a GPU's memory: `array` is
+/// its DLPack capsule. Copies behind the work of CUDA's default stream. `name` is the array's in errors. Throws InputError
+/// for a type that NumPy does not have and for other layouts, CapabilityError in a build without CUDA.
+nb::object FromDlpack(const nb::ndarray<nb::ro>& array, std::string_view name);
+/// As FromDlpack, from an address: `shape` and `strides` in bytes, a NumPy dtype as text and the width of an entry, as in a
+/// __cuda_array_interface__. `stream` is that which the copy waits for, 1 for the default stream.
+nb::object FromAddress(std::uintptr_t address, const std::vector<std::int64_t>& shape,
+                       const std::vector<std::int64_t>& strides, const std::string& dtype, std::size_t width,
+                       std::uintptr_t stream, std::string_view name);
+
 /// A NumPy array of these entries, which must not be written. `owner` keeps them in memory.
 template <class T>
 nb::object ViewAsNumpy(const T* data, std::size_t size, nb::handle owner) {

@@ -37,7 +37,8 @@ std::string EndedName(Ended ended) {
 }
 
 /// Everything that is counted, by the names of RunStatistics' members.
-nb::dict StatisticsOf(const RunStatistics& statistics) {
+nb::dict StatisticsOf(const Outcome& run) {
+  const RunStatistics& statistics = run.statistics;
   nb::dict all;
   all["execution"] = statistics.execution;
   all["transport"] = statistics.transport;
@@ -84,6 +85,14 @@ nb::dict StatisticsOf(const RunStatistics& statistics) {
     one["measured_us"] = buffer.measured_us;
     buffers.append(one);
   }
+  const auto copies = [](const HostCopies& bytes) {
+    nb::dict one;
+    one["to_host"] = bytes.out;
+    one["from_host"] = bytes.in;
+    return one;
+  };
+  all["copied_bytes"] = copies(run.copies);
+  all["value_bytes"] = copies(run.value_copies);
   all["devices"] = devices;
   all["pairs"] = pairs;
   all["buffers"] = buffers;
@@ -188,7 +197,7 @@ void BindRun(nb::module_& module) {
           },
           "The parameters that were set or chosen; vertices count from 0.")
       .def_prop_ro(
-          "statistics", [](const Outcome& self) { return StatisticsOf(self.statistics); },
+          "statistics", [](const Outcome& self) { return StatisticsOf(self); },
           nb::sig("def statistics(self) -> dict[str, typing.Any]"), "What was counted and timed.")
       .def_prop_ro(
           "trace", [](const Outcome& self) { return self.trace; }, "The trace, if it was asked for.")

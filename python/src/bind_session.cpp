@@ -122,7 +122,7 @@ Outcome RunWatched(KeptSession& session, Request request, std::stop_source& stop
 Outcome RunHere(KeptSession& session, const std::shared_ptr<const Registry>& registry, const std::string& program,
                 const std::map<std::string, std::string>& parameters, const std::string& value,
                 const std::map<std::string, std::string>& options, const std::map<std::string, AnyArray>& data, bool traced,
-                bool waits, std::stop_source& stop, RoundWatcher* watcher) {
+                bool waits, std::optional<int> gpu, std::stop_source& stop, RoundWatcher* watcher) {
   RoundWatcher::CheckOutside(session);
   CheckProcess();  // here, as the thread of RunAttended is not in a forked process
   Request request;
@@ -138,6 +138,7 @@ Outcome RunHere(KeptSession& session, const std::shared_ptr<const Registry>& reg
     request.options_key = std::move(key);
   }
   request.traced = traced;
+  request.gpu = gpu;
   if (watcher != nullptr) request.on_round = [watcher](const RoundProgress& progress) { watcher->Report(progress); };
 
   // A watcher's function may run programs, too, so its runs have a thread of their own.
@@ -177,22 +178,23 @@ Outcome RunHere(KeptSession& session, const std::shared_ptr<const Registry>& reg
   return std::move(*outcome);
 }
 
-/// Runs a program and returns its values, as an array that owns them, and the rest.
+/// Runs a program and returns its values, as an array or a DLPack capsule that owns them, and the rest.
 nb::tuple Run(KeptSession& session, const std::shared_ptr<const Registry>& registry, const std::string& program,
               const std::map<std::string, std::string>& parameters, const std::string& value,
               const std::map<std::string, std::string>& options, const std::map<std::string, AnyArray>& data, bool traced,
-              bool waits, const nb::object& progress, double interval) {
+              bool waits, const nb::object& progress, double interval, std::optional<int> gpu) {
   std::stop_source stop;
   std::optional<RoundWatcher> watcher;
   if (!progress.is_none()) watcher.emplace(progress, interval, session, stop);
-  Outcome outcome = RunHere(session, registry, program, parameters, value, options, data, traced, waits, stop,
+  Outcome outcome = RunHere(session, registry, program, parameters, value, options, data, traced, waits, gpu, stop,
                             watcher ? &*watcher : nullptr);
   if (watcher) watcher->Rethrow();
   ErasedValues values = std::move(outcome.values);
   outcome.values.type = values.type;
   outcome.values.is_vertex = values.is_vertex;
   outcome.values.name = values.name;
-  nb::object array = ToNumpy(std::move(values));
+  nb::object array =
+      gpu ? ToDlpack(std::move(outcome.placed), values.type, outcome.graph->vertices(), *gpu) : ToNumpy(std::move(values));
   return nb::make_tuple(std::move(array), nb::cast(std::move(outcome)));
 }
 
@@ -217,15 +219,15 @@ void BindSession(nb::module_& module) {
           "graph"_a, "devices"_a = "auto", nb::kw_only(), "partition"_a = "edge-balanced", "seed"_a = 1, "threads"_a = 0,
           "memory_limit"_a = 0, "host_memory_limit"_a = 0)
       .def("run", &Run, "registry"_a, "program"_a, "parameters"_a, nb::kw_only(), "value"_a = "", "options"_a, "data"_a,
-           "trace"_a = false, "waits"_a = false, "progress"_a = nb::none(), "interval"_a = 0.0,
+           "trace"_a = false, "waits"_a = false, "progress"_a = nb::none(), "interval"_a = 0.0, "gpu"_a = nb::none(),
            nb::sig("def run(self, registry: Registry, program: str, parameters: collections.abc.Mapping[str, str], *, "
                    "value: str = '', options: collections.abc.Mapping[str, str], "
                    "data: collections.abc.Mapping[str, numpy.ndarray], trace: bool = False, waits: bool = False, "
                    "progress: collections.abc.Callable[[int, int, float | None, float], object] | None = None, "
-                   "interval: float = 0.0) -> tuple[numpy.ndarray, Run]"),
-           "Runs a program. Ctrl-C ends it after the current round. After each round, but at most once in `interval` "
-           "seconds, "
-           "calls progress(rounds, active, change, seconds).")
+                   "interval: float = 0.0, gpu: int | None = None) -> tuple[typing.Any, Run]"),
+           "Runs a program and returns its values: a NumPy array, or a DLPack capsule of memory of this GPU. Ctrl-C ends it "
+           "after the current round. After each round, but at most once in `interval` seconds, calls progress(rounds, "
+           "active, change, seconds).")
       .def(
           "close",
           [](KeptSession& self) {

@@ -1,14 +1,20 @@
 /// \file
 /// The extension module `chattygraph._core`: the library's objects as the Python layer needs them, and its exceptions.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <string>
 
+#include "arrays.h"
 #include "chatty/core/device.h"
 #include "chatty/core/error.h"
+#include "chatty/core/gpu_memory.h"
 #include "chatty/core/logging.h"
 #include "chatty/core/progress.h"
 #include "chatty/core/version.h"
@@ -62,6 +68,17 @@ NB_MODULE(_core, module) {
   BindSession(module);
   module.attr("version") = std::string(Version());
   module.attr("build") = BuildDescription();
+  module.def("from_dlpack", &FromDlpack, "capsule"_a, "name"_a,
+             nb::sig("def from_dlpack(capsule: object, name: str) -> "
+                     "numpy.ndarray"),
+             "A NumPy array with the entries of an array in a GPU's memory.");
+  module.def("from_address", &FromAddress, "address"_a, "shape"_a, "strides"_a, "dtype"_a, "width"_a, "stream"_a, "name"_a,
+             nb::sig("def from_address(address: int, shape: collections.abc.Sequence[int], strides: "
+                     "collections.abc.Sequence[int], dtype: str, width: int, stream: int, name: str) -> numpy.ndarray"),
+             "A NumPy array with the entries of an array at an address in a GPU's memory; strides in bytes.");
+  module.def(
+      "gpu_of", [](std::uintptr_t address) { return GpuOf(reinterpret_cast<const void*>(address)); }, "address"_a,
+      "The GPU in whose memory an address is; None if it is in none.");
   module.def("cuda_devices", &CudaDeviceCount, "Number of GPUs that this process can use.");
   module.def(
       "set_log_level", [](const std::string& level) { SetLogLevel(level); }, "level"_a,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "chatty/core/error.h"
+#include "chatty/core/gpu_memory.h"
 #include "chatty/framework/run_by_name.h"
 #include "process.h"
 
@@ -41,14 +42,23 @@ std::string KeyOf(const Request& request, const RegisteredProgram& program) {
 }  // namespace
 
 KeptSession::KeptSession(std::shared_ptr<const Graph> graph, const std::string& devices, const SessionOptions& options)
-    : graph_(std::move(graph)), session_(std::make_unique<Session>(*graph_, devices, options)) {
+    : graph_(std::move(graph)) {
+  const KeepCurrentGpu callers;
+  session_ = std::make_unique<Session>(*graph_, devices, options);
   for (const Device* device : session_->devices()) labels_.push_back(device->label());
 }
 
 KeptSession::~KeptSession() {
-  if (OwnProcess() == ::getpid()) return;
+  if (OwnProcess() == ::getpid()) {
+    const KeepCurrentGpu callers;
+    jobs_.clear();
+    session_.reset();
+    others_.clear();
+    return;
+  }
   // The devices' threads are not in this process, so nothing can wait for their end.
   static_cast<void>(session_.release());
+  for (auto& [gpu, device] : others_) static_cast<void>(device.release());
   for (std::unique_ptr<KeptJob>& job : jobs_) static_cast<void>(job.release());
   static_cast<void>(new std::shared_ptr<const Graph>(graph_));
 }
@@ -78,8 +88,25 @@ std::unique_ptr<KeptSession::KeptJob> KeptSession::TakeKept(const std::string& k
   return nullptr;
 }
 
+Device& KeptSession::DeviceOf(int gpu) {
+  for (Device* device : session_->devices()) {
+    if (device->kind() == DeviceKind::kCuda && device->index() == gpu) return *device;
+  }
+  std::unique_ptr<Device>& other = others_[gpu];
+  if (other == nullptr) other = MakeCudaDevice(gpu);
+  return *other;
+}
+
+HostCopies KeptSession::Copied() const {
+  HostCopies all;
+  for (const Device* device : session_->devices()) all += device->host_copies();
+  for (const auto& [gpu, device] : others_) all += device->host_copies();
+  return all;
+}
+
 Outcome KeptSession::Run(Request request, std::stop_source& stop, bool waits) {
   CheckProcess();
+  const KeepCurrentGpu callers;
   std::unique_lock lock(mutex_, std::defer_lock);
   if (waits) {
     lock.lock();
@@ -99,6 +126,12 @@ Outcome KeptSession::Run(Request request, std::stop_source& stop, bool waits) {
   if (resolved.source) resolved.values["source"] = fmt::format("{}", resolved.source->Pick(*graph_, 0));
 
   Outcome outcome;
+  Device* const target = request.gpu ? &DeviceOf(*request.gpu) : nullptr;
+  const HostCopies before = Copied();
+  if (target != nullptr) {  // before the run, which then sees the memory that is left
+    const std::size_t bytes = graph_->vertices() * SizeOf(program.OutputShape(*graph_, request.value).type);
+    outcome.placed = AllocateGpuMemory(*request.gpu, bytes);
+  }
   if (request.traced) outcome.trace = std::make_shared<Trace>();
   const bool keeps = request.options_key && !request.traced;
   std::unique_ptr<KeptJob> kept;
@@ -132,7 +165,10 @@ Outcome KeptSession::Run(Request request, std::stop_source& stop, bool waits) {
   const std::stop_callback forward(stop.get_token(), [&] { kept->stop.request_stop(); });
   outcome.statistics = kept->job->Execute();
   kept->last_ms = outcome.statistics.time_ms;
-  outcome.values = kept->job->Output();
+  const HostCopies ran = Copied();
+  outcome.values = target != nullptr ? kept->job->OutputTo(*target, outcome.placed.get()) : kept->job->Output();
+  outcome.copies = Copied() - before;
+  outcome.value_copies = Copied() - ran;
   outcome.parameters = std::move(resolved.values);
   outcome.request = std::move(request);
   outcome.graph = graph_;
@@ -163,8 +199,10 @@ bool KeptSession::IsShort(const Request& request) const {
 void KeptSession::Close() {
   CheckProcess();
   const std::scoped_lock lock(mutex_);
+  const KeepCurrentGpu callers;
   jobs_.clear();
   session_.reset();
+  others_.clear();
 }
 
 bool KeptSession::closed() const {

@@ -2,14 +2,17 @@
 /// A graph on its devices, for runs by name from any thread of a Python process. Knows nothing of Python's objects.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 
+#include "chatty/core/device.h"
 #include "chatty/core/graph.h"
 #include "chatty/core/trace.h"
 #include "chatty/framework/registry.h"
@@ -26,7 +29,8 @@ struct Request {
   RunOptions options;
   /// Equal texts stand for equal options; none: the job is not kept for the next run.
   std::optional<std::string> options_key;
-  bool traced = false;  ///< record a trace
+  bool traced = false;          ///< record a trace
+  std::optional<int> gpu = {};  ///< the GPU in whose memory the values are to be; none: the host
   /// As RunOptions::on_round, for this run alone; a job that is kept calls the next run's.
   std::function<void(const RoundProgress&)> on_round{};
 };
@@ -36,14 +40,19 @@ struct Outcome {
   Request request;                     ///< as asked for
   std::shared_ptr<const Graph> graph;  ///< that the program ran on
   DeviceKind kind = DeviceKind::kHost;
-  ErasedValues values;           ///< one for each vertex
+  ErasedValues values;  ///< one for each vertex; without bytes if they are in placed
+  /// The values in the memory of request.gpu, if that is given.
+  std::shared_ptr<std::byte> placed;
+  HostCopies copies;             ///< between GPUs and the host, from the request to the values
+  HostCopies value_copies;       ///< those of them after the run: of the values
   ParameterValues parameters;    ///< in the registry's form
   RunStatistics statistics;      ///< of the run
   std::shared_ptr<Trace> trace;  ///< null unless it was asked for
 };
 
 /// Owner of a session on a graph. Keeps the jobs of the last programs, so that a run with another source prepares nothing.
-/// One run at a time; a second thread waits or is refused. A forked child must not destroy it: Abandon.
+/// One run at a time; a second thread waits or is refused. Keeps the
+/// caller's current GPU. A forked child leaves devices and jobs in memory.
 class KeptSession {
  public:
   KeptSession(std::shared_ptr<const Graph> graph, const std::string& devices, const SessionOptions& options);
@@ -83,10 +92,15 @@ class KeptSession {
   /// The first kept job that has this key, changed to `parameters`; null if there is none, or several parameters differ and
   /// are valid together only.
   std::unique_ptr<KeptJob> TakeKept(const std::string& key, const ParameterValues& parameters);
+  /// The device of a GPU: the session's, or one that is opened and kept for values.
+  Device& DeviceOf(int gpu);
+  /// What the session's devices and those for values have copied so far.
+  HostCopies Copied() const;
 
   std::shared_ptr<const Graph> graph_;
   std::vector<std::string> labels_;
-  mutable std::mutex mutex_;  // held during a run; guards the members below
+  mutable std::mutex mutex_;                       // held during a run; guards the members below
+  std::map<int, std::unique_ptr<Device>> others_;  // by GPU, beside the session's; jobs use them
   std::unique_ptr<Session> session_;
   std::list<std::unique_ptr<KeptJob>> jobs_;  // the last used first
 };
