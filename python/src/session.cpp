@@ -92,9 +92,8 @@ Device& KeptSession::DeviceOf(int gpu) {
   for (Device* device : session_->devices()) {
     if (device->kind() == DeviceKind::kCuda && device->index() == gpu) return *device;
   }
-  std::unique_ptr<Device>& other = others_[gpu];
-  if (other == nullptr) other = MakeCudaDevice(gpu);
-  return *other;
+  const auto found = others_.find(gpu);
+  return found != others_.end() ? *found->second : *others_.emplace(gpu, MakeCudaDevice(gpu)).first->second;
 }
 
 HostCopies KeptSession::Copied() const {

@@ -157,6 +157,21 @@ def test_numpy_in_numpy_out() -> None:
         cg.bfs(matrix, devices="host", output="cupy")
 
 
+@pytest.mark.skipif(cg.cuda_devices() > 0, reason="there is a GPU")
+def test_values_for_a_gpu_that_is_not_there() -> None:
+    """The request is refused before the run, and the session stays usable."""
+    graph = cg.Graph(random_matrix(200, 900, 1))
+    with cg.Session(graph, "host:2") as session:
+        expected = session.run("bfs", source=0).values
+        graph._home = _gpu.Home("cupy", 0)
+        with pytest.raises(cg.CapabilityError, match="cuda:0|cupy"):
+            session.run("bfs", source=0)
+        with pytest.raises(cg.ChattyError, match="cuda"):
+            registry = cg.programs()["bfs"]._registry
+            session._core.run(registry, "bfs", {"source": "0"}, options={}, data={}, gpu=0)
+        assert np.array_equal(session.run("bfs", source=0, output="numpy").values, expected)
+
+
 def test_from_csr() -> None:
     matrix = random_matrix(200, 900, 1)
     graph = cg.Graph.from_csr(matrix.indptr, matrix.indices, matrix.data)
