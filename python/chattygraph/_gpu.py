@@ -73,7 +73,7 @@ def to_host(values: Any, name: str) -> Any:
             raise InputError(f"{name}: {error}") from None
     if hasattr(values, "__dlpack__"):
         try:
-            capsule = values.__dlpack__()
+            capsule = values.__dlpack__(stream=1)  # CUDA's default stream, on which the copy is
         except (BufferError, RuntimeError, TypeError, ValueError) as error:
             raise InputError(f"{name}: {error}") from None
         return _core.from_dlpack(capsule, name)
