@@ -30,7 +30,7 @@ void CopyFromGpu(void* host, int ordinal, const void* gpu, std::size_t count, st
 class KeepCurrentGpu {
  public:
   KeepCurrentGpu();
-  ~KeepCurrentGpu();
+  ~KeepCurrentGpu();  // NOLINT(performance-trivially-destructible): not with CUDA
   KeepCurrentGpu(const KeepCurrentGpu&) = delete;
   KeepCurrentGpu& operator=(const KeepCurrentGpu&) = delete;
 
