@@ -136,9 +136,9 @@ class Session:
 
     def __init__(self, graph: Graph, devices: str = 'auto', *, partition: str = 'edge-balanced', seed: int = 1, threads: int = 0, memory_limit: int = 0, host_memory_limit: int = 0) -> None: ...
 
-    def run(self, registry: Registry, program: str, parameters: Mapping[str, str], *, value: str = '', options: Mapping[str, str], data: Mapping[str, numpy.ndarray], trace: bool = False, waits: bool = False, progress: Callable[[int, int, float | None, float], object] | None = None, interval: float = 0.0) -> tuple[numpy.ndarray, Run]:
+    def run(self, registry: Registry, program: str, parameters: Mapping[str, str], *, value: str = '', options: Mapping[str, str], data: Mapping[str, numpy.ndarray], trace: bool = False, waits: bool = False, progress: Callable[[int, int, float | None, float], object] | None = None, interval: float = 0.0, gpu: int | None = None) -> tuple[Any, Run]:
         """
-        Runs a program. Ctrl-C ends it after the current round. After each round, but at most once in `interval` seconds, calls progress(rounds, active, change, seconds).
+        Runs a program and returns its values: a NumPy array, or a DLPack capsule of memory of this GPU. Ctrl-C ends it after the current round. After each round, but at most once in `interval` seconds, calls progress(rounds, active, change, seconds).
         """
 
     def close(self) -> None:
