@@ -1,6 +1,13 @@
-# Makes the packages that the library cannot do without, and that are not installed, from their sources: for `pip install`, which
-# is to need a compiler and CMake alone (CHATTY_FETCH_MISSING). Sources are Debian 12's, with its checksums; two servers have
-# them. Each package is one target of this build, compiled as the library is, and is not installed.
+# Makes packages from their sources:
+#
+# - CHATTY_FETCH_MISSING: those that the library cannot do without and that are not installed. `pip install` then needs a
+#   compiler and CMake alone.
+# - CHATTY_FETCH_ALL: those, METIS and libdeflate, whether installed or not. A wheel needs it: it runs where these packages are
+#   not, and the static libraries of distributions do not go into a shared one.
+#
+# Sources are Debian 12's, with its checksums. CHATTY_FETCH_FOLDER is a folder with their archives, as `apt-get source
+# --download-only` leaves them; what it lacks is downloaded. Each package is one target of this build, compiled as the library
+# is, and is not installed. chatty_fetched_packages lists them; chatty_fetched_license_PACKAGE is the file of a package's licence.
 
 set(chatty_fetch_servers "https://deb.debian.org/debian/pool/main"
                          "https://snapshot.debian.org/archive/debian/20250520T000000Z/pool/main")
@@ -12,8 +19,13 @@ set(chatty_fetch_Zstd libz/libzstd/libzstd_1.5.4+dfsg2.orig.tar.xz
 set(chatty_fetch_nlohmann_json n/nlohmann-json3/nlohmann-json3_3.11.2.orig.tar.gz
                                d69f9deb6a75e2580465c6c4c5111b89c4dc2fa94e3a85fcd2ffcd9a143d9273)
 set(chatty_fetch_ZLIB z/zlib/zlib_1.2.13.dfsg.orig.tar.bz2 71feb7947e3c00ef125f83b79a4e529bde31171e5babe48b391f06758d1ab0a1)
+set(chatty_fetch_LIBDEFLATE libd/libdeflate/libdeflate_1.14.orig.tar.gz
+                            89e7df898c37c3427b0f39aadcf733731321a278771d20fc553f92da8d4808ac)
+set(chatty_fetch_METIS m/metis/metis_5.1.0.dfsg.orig.tar.xz c50a88b92b01fa3972c5c92cf50117f126c62589b8f793657c7d865c59c23615)
+set(chatty_fetched_packages "")
 
-# chatty_fetch_sources(PACKAGE FOLDER): downloads and unpacks a package once. Sets FOLDER to its top folder, or to nothing.
+# chatty_fetch_sources(PACKAGE FOLDER): finds or downloads a package, and unpacks it, once. Sets FOLDER to its top folder, or to
+# nothing.
 function(chatty_fetch_sources package folder)
   list(GET chatty_fetch_${package} 0 path)
   list(GET chatty_fetch_${package} 1 checksum)
@@ -21,7 +33,13 @@ function(chatty_fetch_sources package folder)
   set(archive "${PROJECT_BINARY_DIR}/packages/${name}")
   set(unpacked "${PROJECT_BINARY_DIR}/packages/${package}")
   set(found "")
-  if(EXISTS "${archive}")
+  if(CHATTY_FETCH_FOLDER AND EXISTS "${CHATTY_FETCH_FOLDER}/${name}")
+    set(archive "${CHATTY_FETCH_FOLDER}/${name}")
+    file(SHA256 "${archive}" found)
+    if(NOT found STREQUAL checksum)
+      message(FATAL_ERROR "${archive} has the SHA-256 checksum ${found}, not ${checksum}. Remove the file, or get it again.")
+    endif()
+  elseif(EXISTS "${archive}")
     file(SHA256 "${archive}" found)
   endif()
   foreach(server IN LISTS chatty_fetch_servers)
@@ -61,6 +79,11 @@ endfunction()
 macro(chatty_fetch package)
   chatty_fetch_sources(${package} chatty_fetched)
   if(chatty_fetched)
+    list(APPEND chatty_fetched_packages ${package})
+    file(GLOB chatty_fetched_license_${package} "${chatty_fetched}/LICENSE" "${chatty_fetched}/LICENSE.*")  # zstd: not its COPYING
+    if(NOT chatty_fetched_license_${package})
+      set(chatty_fetched_license_${package} "${chatty_fetched}/COPYING")
+    endif()
     if("${package}" STREQUAL "fmt")
       chatty_fetch_library(fmt::fmt "${chatty_fetched}/include" "${chatty_fetched}/src/format.cc" "${chatty_fetched}/src/os.cc")
     elseif("${package}" STREQUAL "ZLIB")
@@ -81,6 +104,20 @@ macro(chatty_fetch package)
     elseif("${package}" STREQUAL "nlohmann_json")
       add_library(nlohmann_json::nlohmann_json INTERFACE IMPORTED GLOBAL)
       target_include_directories(nlohmann_json::nlohmann_json SYSTEM INTERFACE "${chatty_fetched}/include")
+    elseif("${package}" STREQUAL "LIBDEFLATE")
+      enable_language(C)
+      file(GLOB chatty_fetched_sources "${chatty_fetched}/lib/*.c" "${chatty_fetched}/lib/x86/*.c" "${chatty_fetched}/lib/arm/*.c")
+      chatty_fetch_library(LIBDEFLATE::libdeflate "${chatty_fetched}" ${chatty_fetched_sources})
+      set(LIBDEFLATE_FOUND TRUE)
+    elseif("${package}" STREQUAL "METIS")
+      enable_language(C)
+      file(GLOB chatty_fetched_sources "${chatty_fetched}/GKlib/*.c" "${chatty_fetched}/libmetis/*.c")
+      chatty_fetch_library(METIS::METIS "${chatty_fetched}/include" ${chatty_fetched_sources})
+      target_include_directories(chatty_fetched_METIS_METIS SYSTEM PRIVATE "${chatty_fetched}/GKlib" "${chatty_fetched}/libmetis")
+      # As its own build does with gcc and clang on Linux. (NDEBUG is already defined in a build of type Release.)
+      target_compile_definitions(chatty_fetched_METIS_METIS PRIVATE LINUX _FILE_OFFSET_BITS=64 HAVE_EXECINFO_H HAVE_GETLINE NDEBUG2)
+      target_compile_options(chatty_fetched_METIS_METIS PRIVATE -std=gnu99 -fno-strict-aliasing -w)
+      set(METIS_FOUND TRUE)
     endif()
   endif()
 endmacro()
