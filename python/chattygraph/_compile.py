@@ -20,11 +20,16 @@ from ._programs import Program
 __all__ = ["program"]
 
 PACKAGE = pathlib.Path(__file__).parent
-FLAGS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-fopenmp", "-DCHATTY_VERTEX_BITS=32", "-DNDEBUG")
+FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fopenmp", "-DCHATTY_VERTEX_BITS=32", "-DNDEBUG")
 
 #: gcc's unique symbols are one for the whole process: a second program with a type of the same name, as a notebook makes
 #: them, would get the first one's constants. clang has none, and does not know the option.
 GCC_FLAGS = ("-fno-gnu-unique",)
+
+#: Linking has -fopenmp with clang alone, whose code calls clang's own OpenMP runtime. gcc's code calls the libgomp that
+#: libchattygraph.so has loaded. In a wheel that is the wheel's own copy, and -lgomp would load the system's as a second
+#: runtime with threads of its own.
+CLANG_LINK_FLAGS = ("-fopenmp",)
 
 #: Registers the class, and nothing else, under the name. `#line` gives the compiler's messages the program's own lines.
 SOURCE = """#include <chatty/chatty.h>
@@ -134,7 +139,8 @@ def _digest(path: str) -> str | None:
 def _compiled(unit: str, text: str, shown: str, type: str, flags: tuple[str, ...], compiler: str) -> pathlib.Path:
     """The shared object of a translation unit, compiled now or earlier."""
     version = _version_of(compiler)
-    flags = (*FLAGS, *(() if "clang" in version else GCC_FLAGS), *flags)
+    own_flags = flags
+    flags = (*FLAGS, *(() if "clang" in version else GCC_FLAGS), *own_flags)
     parts = [unit, text, *flags, version, _library()]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     folder = cache_folder()
@@ -150,17 +156,23 @@ def _compiled(unit: str, text: str, shown: str, type: str, flags: tuple[str, ...
         if kept.exists() and notes.exists():
             return kept
     with tempfile.TemporaryDirectory(dir=folder) as work:
-        source, made, list_ = (pathlib.Path(work) / name for name in ("unit.cpp", "unit.so", "unit.d"))
+        source, object_, made, list_ = (pathlib.Path(work) / name for name in ("unit.cpp", "unit.o", "unit.so", "unit.d"))
         source.write_text(unit)
-        command = [
+        compile_ = [
             *compiler.split(), *flags, "-fdiagnostics-color=never", "-fno-diagnostics-show-caret",
             "-MD", "-MF", str(list_),
-            f"-I{PACKAGE / 'include'}", f"-I{PACKAGE / 'include' / 'generated'}", str(source), "-o", str(made),
-            f"-L{PACKAGE}", "-l:libchattygraph.so", f"-Wl,-rpath,{PACKAGE}",
+            f"-I{PACKAGE / 'include'}", f"-I{PACKAGE / 'include' / 'generated'}", "-c", str(source), "-o", str(object_),
         ]  # fmt: skip
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"})
-        if done.returncode != 0:
-            raise _error(done.stderr, text, shown, type)
+        link = [
+            *compiler.split(), "-shared", *(CLANG_LINK_FLAGS if "clang" in version else ()), str(object_), "-o", str(made),
+            *own_flags, f"-L{PACKAGE}", "-l:libchattygraph.so", f"-Wl,-rpath,{PACKAGE}",
+        ]  # fmt: skip
+        for command in (compile_, link):
+            done = subprocess.run(
+                command, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"}
+            )
+            if done.returncode != 0:
+                raise _error(done.stderr, text, shown, type)
         paths = list_.read_text().replace("\\\n", " ").split()[1:]
         own = (str(PACKAGE), str(PACKAGE.resolve()), "/usr/", work)
         included = {path: _digest(path) for path in paths if not path.startswith(own)}
