@@ -15,6 +15,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import _libraries  # noqa: F401
+
+# isort: split
 from . import _core
 from ._compile import program
 from ._errors import (
