@@ -6,30 +6,25 @@
 #   not, and the static libraries of distributions do not go into a shared one.
 #
 # Sources are Debian 12's, with its checksums. CHATTY_FETCH_FOLDER is a folder with their archives, as `apt-get source
-# --download-only` leaves them; what it lacks is downloaded. Each package is one target of this build, compiled as the library
-# is, and is not installed. chatty_fetched_packages lists them; chatty_fetched_license_PACKAGE is the file of a package's licence.
+# --download-only` leaves them; what it lacks, cmake/fetch_sources gets by the system's package manager. Each package is one
+# target of this build, compiled as the library is, and is not installed. chatty_fetched_packages lists them;
+# chatty_fetched_license_PACKAGE is the file of a package's licence.
 
-set(chatty_fetch_servers "https://deb.debian.org/debian/pool/main"
-                         "https://snapshot.debian.org/archive/debian/20250520T000000Z/pool/main")
-set(chatty_fetch_fmt f/fmtlib/fmtlib_9.1.0+ds1.orig.tar.gz 84ce1c2d0be3a9863935137969dcec6970125caac032f82474640bfc81463583)
-set(chatty_fetch_spdlog s/spdlog/spdlog_1.10.0+ds.orig.tar.xz
-                        620ca6842b5c21014470bd42eb4716024674214fb973b5ffa3aaea33310ad327)
-set(chatty_fetch_Zstd libz/libzstd/libzstd_1.5.4+dfsg2.orig.tar.xz
-                      8cf4bbb65e77ec348d052c8d6230eba66d435bddf64c8b5be2fcb16880c19953)
-set(chatty_fetch_nlohmann_json n/nlohmann-json3/nlohmann-json3_3.11.2.orig.tar.gz
+set(chatty_fetch_fmt fmtlib_9.1.0+ds1.orig.tar.gz 84ce1c2d0be3a9863935137969dcec6970125caac032f82474640bfc81463583)
+set(chatty_fetch_spdlog spdlog_1.10.0+ds.orig.tar.xz 620ca6842b5c21014470bd42eb4716024674214fb973b5ffa3aaea33310ad327)
+set(chatty_fetch_Zstd libzstd_1.5.4+dfsg2.orig.tar.xz 8cf4bbb65e77ec348d052c8d6230eba66d435bddf64c8b5be2fcb16880c19953)
+set(chatty_fetch_nlohmann_json nlohmann-json3_3.11.2.orig.tar.gz
                                d69f9deb6a75e2580465c6c4c5111b89c4dc2fa94e3a85fcd2ffcd9a143d9273)
-set(chatty_fetch_ZLIB z/zlib/zlib_1.2.13.dfsg.orig.tar.bz2 71feb7947e3c00ef125f83b79a4e529bde31171e5babe48b391f06758d1ab0a1)
-set(chatty_fetch_LIBDEFLATE libd/libdeflate/libdeflate_1.14.orig.tar.gz
-                            89e7df898c37c3427b0f39aadcf733731321a278771d20fc553f92da8d4808ac)
-set(chatty_fetch_METIS m/metis/metis_5.1.0.dfsg.orig.tar.xz c50a88b92b01fa3972c5c92cf50117f126c62589b8f793657c7d865c59c23615)
+set(chatty_fetch_ZLIB zlib_1.2.13.dfsg.orig.tar.bz2 71feb7947e3c00ef125f83b79a4e529bde31171e5babe48b391f06758d1ab0a1)
+set(chatty_fetch_LIBDEFLATE libdeflate_1.14.orig.tar.gz 89e7df898c37c3427b0f39aadcf733731321a278771d20fc553f92da8d4808ac)
+set(chatty_fetch_METIS metis_5.1.0.dfsg.orig.tar.xz c50a88b92b01fa3972c5c92cf50117f126c62589b8f793657c7d865c59c23615)
 set(chatty_fetched_packages "")
 
-# chatty_fetch_sources(PACKAGE FOLDER): finds or downloads a package, and unpacks it, once. Sets FOLDER to its top folder, or to
-# nothing.
+# chatty_fetch_sources(PACKAGE FOLDER): finds or gets the sources of a package, and unpacks them, once. Sets FOLDER to their top
+# folder, or to nothing.
 function(chatty_fetch_sources package folder)
-  list(GET chatty_fetch_${package} 0 path)
+  list(GET chatty_fetch_${package} 0 name)
   list(GET chatty_fetch_${package} 1 checksum)
-  get_filename_component(name "${path}" NAME)
   set(archive "${PROJECT_BINARY_DIR}/packages/${name}")
   set(unpacked "${PROJECT_BINARY_DIR}/packages/${package}")
   set(found "")
@@ -39,20 +34,21 @@ function(chatty_fetch_sources package folder)
     if(NOT found STREQUAL checksum)
       message(FATAL_ERROR "${archive} has the SHA-256 checksum ${found}, not ${checksum}. Remove the file, or get it again.")
     endif()
-  elseif(EXISTS "${archive}")
-    file(SHA256 "${archive}" found)
-  endif()
-  foreach(server IN LISTS chatty_fetch_servers)
-    if(found STREQUAL checksum)
-      break()
+  else()
+    get_property(tried GLOBAL PROPERTY CHATTY_FETCH_TRIED)
+    if(NOT EXISTS "${archive}" AND NOT tried)  # all at once
+      set_property(GLOBAL PROPERTY CHATTY_FETCH_TRIED ON)
+      message(STATUS "Getting sources of packages")
+      execute_process(COMMAND bash "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/fetch_sources" "${PROJECT_BINARY_DIR}/packages"
+                      RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+      if(NOT status EQUAL 0)
+        message(STATUS "Sources of packages: ${output}")
+      endif()
     endif()
-    message(STATUS "Fetching ${server}/${path}")
-    file(DOWNLOAD "${server}/${path}" "${archive}" TIMEOUT 300 STATUS status)
-    set(found "")
-    if(status MATCHES "^0;")
+    if(EXISTS "${archive}")
       file(SHA256 "${archive}" found)
     endif()
-  endforeach()
+  endif()
   set(${folder} "" PARENT_SCOPE)
   if(NOT found STREQUAL checksum)
     file(REMOVE "${archive}")
