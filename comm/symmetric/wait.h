@@ -3,9 +3,9 @@
 /// abort word and at the clock. A wait that ends in vain writes a WaitReport for the host, and the first one of all sets the
 /// abort word, so that the waits of all devices end.
 ///
-/// The abort word is host memory, and a GPU reads it some 50,000 times a second: if all warps did so, each would wait for
-/// milliseconds. So the grid's first warp reads the word often, and the others rarely. They look at what the device's own
-/// memory says of it instead.
+/// The abort word is host memory. If all warps of a GPU read it, each waits for milliseconds (docs/performance/log,
+/// 2026-11-29). So the grid's first warp reads the word each 100 us and the others each 20 ms, and before they report that
+/// their time is over. All look at what the device's own memory says of it.
 ///
 /// A GPU spins. A host thread spins for a moment, gives its core away, and then sleeps between its looks: whoever writes the
 /// word wakes nobody.
@@ -128,12 +128,13 @@ CHATTY_FN bool Await(const SymmetricRef& heap, const Awaited<T>& awaited) {
     const std::uint64_t now = Nanoseconds();
     if (begin == 0) begin = read = now;
     if (LoadRelaxed(&heap.control(heap.me).reported) != 0) return false;  // another wait of this device has ended in vain
+    const bool over = now - begin > heap.timeout_ns;
     bool aborted = false;
-    if (now - read >= AbortReadNs()) {
+    if (over || now - read >= AbortReadNs()) {  // also at the end: another device may have failed, which is the cause
       aborted = LoadRelaxed(heap.abort) != 0;
       read = now;
     }
-    if (!aborted && now - begin <= heap.timeout_ns) continue;
+    if (!aborted && !over) continue;
     Report(heap, awaited, seen, now - begin, aborted ? symmetric::WaitEnd::kAbort : symmetric::WaitEnd::kTimeout);
     return false;
   }
