@@ -1,7 +1,7 @@
 # Makes packages from their sources:
 #
-# - CHATTY_FETCH_MISSING: those that the library cannot do without and that are not installed. `pip install` then needs a
-#   compiler and CMake alone.
+# - CHATTY_FETCH_MISSING: those that the library cannot do without and that are not installed. On Debian 12, `pip install` then
+#   needs a compiler and CMake alone.
 # - CHATTY_FETCH_ALL: those, METIS and libdeflate, whether installed or not. A wheel needs it: it runs where these packages are
 #   not, and the static libraries of distributions do not go into a shared one.
 #
