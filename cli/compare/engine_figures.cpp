@@ -100,11 +100,12 @@ void TakeEngines(const EngineFigure& what, Figure& figure, const ComparePlan& pl
   lines.MoveTo(figure);
   for (const std::string& execution : SplitList("--execution", std::string(what.executions))) {
     if (!Has(plan.executions, execution))
-      figure.notes.push_back(fmt::format("It is of {}, too: see --execution.", execution));
+      figure.notes.push_back(fmt::format("The figure also shows {}: add it to --execution.", execution));
   }
   if (what.axis == EngineAxis::kOptimisations && plan.most() > 1) {
     for (const std::string_view comm : {std::string_view("auto"), HostDriven(plan.kind)}) {
-      if (!Has(plan.comms, comm)) figure.notes.push_back(fmt::format("It is of path {}, too: see --comm.", comm));
+      if (!Has(plan.comms, comm))
+        figure.notes.push_back(fmt::format("The figure also shows path {}: add it to --comm.", comm));
     }
   }
 }

@@ -1,6 +1,6 @@
 /// \file
-/// Groute's figures of programs (Ben-Nun et al., PPoPP'17): engines over numbers of devices, with and without the order of
-/// priorities and the fused worker, and the work that each does. They are made from what was compared.
+/// Groute's figures of programs (Ben-Nun et al., PPoPP'17), made from what was compared: times of engines over numbers of
+/// devices, with and without priorities and fused workers. And the work of each engine.
 #pragma once
 
 #include <cstdint>

@@ -113,7 +113,7 @@ TEST_F(CompareTest, FiguresOfEngines) {
   const ChildEnd again = Chatty({"compare", Path("grid.el"), "--figure", "groute-5", "--symmetrise", "--execution", "bsp",
                                  "--on", "host", "--devices", "1", "--trials", "1", "--out", Path("groute-5b")});
   EXPECT_EQ(again.status, 0) << again.err;
-  EXPECT_NE(ReadAll(Path("groute-5b/index.html")).find("It is of async:delta=off, too: see --execution."),
+  EXPECT_NE(ReadAll(Path("groute-5b/index.html")).find("The figure also shows async:delta=off: add it to --execution."),
             std::string::npos);
 }
 

@@ -177,7 +177,8 @@ class Worker {
  private:
   /// Turns of a busy warp after which it takes messages.
   static constexpr unsigned kTurns = 8;
-  /// Looks of a wait, and turns of work, after which the warp looks at the abort word.
+  /// Turns of work after which a warp looks whether the run has failed. An idle warp looks each time, and the first one
+  /// reads the abort word after so many.
   static constexpr unsigned kLooks = 256;
   /// A ring with fewer items is not dealt out: they are a chain.
   static constexpr unsigned kSpillFrom = 16;
