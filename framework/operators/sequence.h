@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 #include <stop_token>
 #include <tuple>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "chatty/core/error.h"
 #include "chatty/framework/run.h"
 
 namespace chatty {
@@ -26,12 +28,16 @@ template <class Backends = CompiledBackends>
 class BasicSequence {
  public:
   /// A sequence on `session`, which must outlive it. `options` apply to each program, but max_rounds to all together.
-  explicit BasicSequence(Session& session, const RunOptions& options = {}) : session_(&session), options_(options) {
+  /// Throws OutOfMemoryError.
+  explicit BasicSequence(Session& session, const RunOptions& options = {}) try : session_(&session), options_(options) {
     if (!options_.on_round) return;
+    rounds_before_ = std::make_shared<std::uint32_t>(0);
     options_.on_round = [before = rounds_before_, report = options.on_round](RoundProgress progress) {
       progress.rounds += *before;
       report(progress);
     };
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfHostMemory("making a sequence");
   }
 
   /// Allocates memory for a turn of P now; otherwise Then allocates it. A program that directly follows itself needs two
@@ -64,7 +70,7 @@ class BasicSequence {
     } else {
       job.SetLimits(options_.max_rounds == 0 ? 0 : options_.max_rounds - statistics_.rounds, options_.stop);
     }
-    *rounds_before_ = statistics_.rounds;
+    if (rounds_before_ != nullptr) *rounds_before_ = statistics_.rounds;
     try {
       statistics_ += job.Execute(last_);
     } catch (...) {
@@ -161,8 +167,8 @@ class BasicSequence {
   std::vector<Turn> turns_;
   const Job* last_ = nullptr;  // points into turns_
   RunStatistics statistics_ = Empty();
-  // Rounds of earlier turns, for RunOptions::on_round. Jobs hold it, so that a sequence can move.
-  std::shared_ptr<std::uint32_t> rounds_before_ = std::make_shared<std::uint32_t>(0);
+  // Rounds of earlier turns, for RunOptions::on_round; null without. Jobs hold it, so that a sequence can move.
+  std::shared_ptr<std::uint32_t> rounds_before_;
 };
 
 /// A sequence for the backends of this compiler.
