@@ -96,12 +96,14 @@ bool InMainThread() {
   return nb::cast<unsigned long>(thread.attr("ident")) == PyThread_get_thread_ident();
 }
 
-/// Runs here and ends the run at Ctrl-C, for which Python's handler raises KeyboardInterrupt afterwards.
-Outcome RunWatched(KeptSession& session, Request request, std::stop_source& stop, bool waits) {
+/// Runs here and ends the run at Ctrl-C, for which Python's handler raises KeyboardInterrupt afterwards. Takes nothing and
+/// returns none if Ctrl-C cannot be watched.
+std::optional<Outcome> RunWatched(KeptSession& session, Request&& request, std::stop_source& stop, bool waits) {
   std::optional<Outcome> outcome;
   std::exception_ptr failure;
   {
     const InterruptWatch watch(stop);
+    if (!watch.installed()) return std::nullopt;
     if (PyErr_CheckSignals() != 0) nb::raise_python_error();  // for one that came before the watch, which ends no run
     const nb::gil_scoped_release released;
     try {
@@ -111,12 +113,12 @@ Outcome RunWatched(KeptSession& session, Request request, std::stop_source& stop
     }
   }
   if (PyErr_CheckSignals() != 0) nb::raise_python_error();
-  if (stop.stop_requested()) {  // a handler in C, beside Python, has the signal
+  if (stop.stop_requested()) {  // Python's handler was replaced meanwhile
     PyErr_SetNone(PyExc_KeyboardInterrupt);
     nb::raise_python_error();
   }
   if (failure) std::rethrow_exception(failure);
-  return std::move(*outcome);
+  return outcome;
 }
 
 Outcome RunHere(KeptSession& session, const std::shared_ptr<const Registry>& registry, const std::string& program,
@@ -149,8 +151,11 @@ Outcome RunHere(KeptSession& session, const std::shared_ptr<const Registry>& reg
     const nb::gil_scoped_release released;
     return session.Run(std::move(request), stop, waits);
   }
-  if (attention == Attention::kInterrupt) return RunWatched(session, std::move(request), stop, waits);
   std::optional<Outcome> outcome;
+  if (attention == Attention::kInterrupt) {
+    outcome = RunWatched(session, std::move(request), stop, waits);
+    if (outcome) return std::move(*outcome);
+  }
   std::exception_ptr failure, interruption;
   {
     const nb::gil_scoped_release released;

@@ -1,13 +1,15 @@
 /// \file
 /// Ctrl-C during a run of Python's main thread, which does the work itself.
 ///
-/// Python's handlers of signals run in the main thread alone, and not while it works in here. Where the only such handler is
-/// that of Ctrl-C which raises KeyboardInterrupt, there is no need to run it before the run ends, but to end the run: a
-/// handler in C notes the signal, and a thread that waits for it requests the stop. Other handlers have to run at once:
+/// Python's handlers of signals run in the main thread alone, and not while it works in here. Often the only such handler is
+/// that of Ctrl-C which raises KeyboardInterrupt. It need not run before the run ends, but the run has to end. So a handler
+/// in C tells Python of the signal and wakes a thread, which requests the stop. Other handlers have to run at once:
 /// RunAttended.
+///
+/// Others may change the action of SIGINT meanwhile. system() of glibc, in any thread, ignores the signal until its command
+/// ends, and then restores the action that it found: perhaps the handler of a run that has ended. So Python's handler in C
+/// is recorded once, and no other handler is ever called from here.
 #pragma once
-
-#include <signal.h>
 
 #include <stop_token>
 
@@ -23,8 +25,8 @@ enum class Attention {
 /// What handlers Python has installed now. Holds the lock of the interpreter; in the main thread.
 Attention NeededAttention();
 
-/// Requests a stop when SIGINT arrives, as long as it lives. One at a time, in the main thread. Python's handler is still
-/// told.
+/// Requests a stop when SIGINT arrives, as long as it lives. One at a time, in the main thread, after kInterrupt. Python's
+/// handler is still called.
 class InterruptWatch {
  public:
   /// `stop` must outlive it.
@@ -33,8 +35,11 @@ class InterruptWatch {
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;
 
+  /// False if another thread has changed the action of SIGINT since NeededAttention, so that the signal may not arrive here.
+  bool installed() const { return installed_; }
+
  private:
-  struct sigaction before_ = {};
+  bool installed_ = false;
 };
 
 }  // namespace chatty::python

@@ -134,11 +134,38 @@ def test_a_session_is_one_threads_at_a_time() -> None:
 
 
 # ---------------------------------------------------------------- processes ----
-def in_another_process(code: str, **options) -> subprocess.CompletedProcess:
-    """Runs Python code in a process of its own."""
+IN_RUN = """
+session = cg.Session(cg.Graph(m), _waits=True)  # its runs wait for those of in_run
+bfs = cg.programs()["bfs"]._registry
+
+def in_run():
+    "Whether another thread runs a program on the session: it refuses a second one, which does not wait."
+    try:
+        session._core.run(bfs, "bfs", {"source": "0"}, options={}, data={})
+    except cg.UsageError as error:
+        assert "another thread" in str(error)
+        return True
+    return False
+
+def wait_for_run():
+    while not in_run():
+        pass
+
+def interrupt():
+    os.kill(os.getpid(), signal.SIGINT)
+
+def start(function):
+    thread = threading.Thread(target=function)
+    thread.start()
+    return thread
+"""
+
+
+def in_another_process(code: str, argument: str = "") -> subprocess.CompletedProcess:
+    """Runs Python code in a process of its own, with `argument` in sys.argv."""
     prologue = "import os, sys, signal, threading, gc\nimport numpy as np, scipy.sparse as sp, chattygraph as cg\n"
     prologue += "m = sp.eye_array(100, k=1, format='csr', dtype=np.float32)\n"
-    return subprocess.run([sys.executable, "-c", prologue + code], capture_output=True, text=True, timeout=600, **options)
+    return subprocess.run([sys.executable, "-c", prologue + code, argument], capture_output=True, text=True, timeout=600)
 
 
 def test_ctrl_c_ends_a_run() -> None:
@@ -182,6 +209,96 @@ def test_ctrl_c_ends_the_run_that_it_came_in() -> None:
         "print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)\n"
     )
     assert done.stdout.split("\n")[:2] == ["[]", "True"], done.stdout + done.stderr
+
+
+def test_system_in_another_thread_ignores_ctrl_c_as_long_as_it_lasts(tmp_path) -> None:
+    """system() of C ignores SIGINT until its command ends, and then restores the handler that it found: of a run, too."""
+    done = in_another_process(
+        IN_RUN
+        + """
+pipe = sys.argv[1]
+os.mkfifo(pipe)
+
+def ignored():
+    with open("/proc/self/status") as status:
+        masks = dict(line.split(":", 1) for line in status)
+    return bool(int(masks["SigIgn"], 16) >> (signal.SIGINT - 1) & 1)
+
+def begin():
+    "Calls system() in a thread."
+    thread = start(lambda: os.system(f"read line < {pipe}"))
+    while not ignored():
+        pass
+    return thread
+
+def end(thread):
+    with open(pipe, "w") as writer:
+        writer.write("\\n")
+    thread.join()
+    assert not ignored()
+
+def interrupted(work):
+    "Whether Ctrl-C ends a run, within which another thread does this work."
+    thread = start(work)
+    try:
+        session.run("pagerank", rounds=2_000_000_000)
+    except KeyboardInterrupt:
+        thread.join()
+        return True
+    return False
+
+def plainly():
+    wait_for_run()
+    interrupt()
+
+def during():
+    wait_for_run()
+    system = begin()
+    interrupt()  # nobody hears it
+    end(system)
+    interrupt()
+
+print(interrupted(plainly), interrupted(during), interrupted(plainly))
+
+before = begin()
+def within():
+    wait_for_run()
+    interrupt()  # nobody hears it
+    end(before)
+    interrupt()
+print(interrupted(within), interrupted(plainly))
+
+# One that begins in a run, and ends after it.
+began = []
+def across():
+    wait_for_run()
+    began[:] = [begin(), in_run()]
+rounds = 50_000
+while True:
+    thread = start(across)
+    session.run("pagerank", rounds=rounds, tolerance=0)
+    thread.join()
+    system, inside = began
+    if inside:
+        break
+    end(system)
+    rounds *= 2
+print(session.run("pagerank", rounds=7, tolerance=0).statistics.rounds)  # while it lasts
+end(system)
+try:
+    interrupt()
+    print("not heard")
+except KeyboardInterrupt:
+    print("heard")
+print(interrupted(plainly), interrupted(during), session.run("bfs", source=0).values[5])
+""",
+        argument=str(tmp_path / "pipe"),
+    )
+    assert done.stdout.split() == ["True"] * 5 + ["7", "heard", "True", "True", "5"], (
+        done.returncode,
+        done.stdout,
+        done.stderr,
+    )
 
 
 def test_a_handler_of_ctrl_c_that_does_not_raise_ends_no_run() -> None:
