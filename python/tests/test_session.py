@@ -195,17 +195,30 @@ def test_ctrl_c_ends_a_long_run_after_short_ones() -> None:
 
 
 def test_ctrl_c_ends_the_run_that_it_came_in() -> None:
-    """Signals that come between runs, or at the end of one, end no later run."""
+    """A signal that comes between runs, or at the end of one, ends no later run. A thread sends one for each round of the
+    loop, at any time, while runs go on that each have a new parameter, and so are watched.
+    """
     done = in_another_process(
-        "graph = cg.Graph(m)\n"
+        "session = cg.Session(m)\n"
+        "wanted, wrong = threading.Semaphore(0), []\n"
         "def call(i):\n"
-        "  try:\n    return cg.run('pagerank', graph, rounds=1 + i % 2).statistics.rounds\n"
-        "  except KeyboardInterrupt:\n    return 'interrupted'\n"
-        "found = []\n"
-        "for i in range(200):\n"
-        "  try:\n    os.kill(os.getpid(), signal.SIGINT)\n    found.append(call(i))\n"
-        "  except KeyboardInterrupt:\n    found.append(call(i))\n"
-        "print([f for i, f in enumerate(found) if f != 1 + i % 2])\n"
+        "  return session.run('pagerank', rounds=1 + i % 2, damping=0.5 + i % 97 / 200).statistics\n"
+        "def send():\n"
+        "  for _ in range(1000):\n    wanted.acquire()\n    os.kill(os.getpid(), signal.SIGINT)\n"
+        "sender = threading.Thread(target=send)\n"
+        "sender.start()\n"
+        "i = 0\n"
+        "for _ in range(1000):\n"
+        "  try:\n"
+        "    wanted.release()\n"
+        "    while True:\n      i += 1\n      call(i)\n"
+        "  except KeyboardInterrupt:\n    pass\n"
+        "  try:\n"
+        "    found = call(i + 1)\n"
+        "    if found.rounds != 1 + (i + 1) % 2 or found.ended == 'stopped':\n      wrong.append(found)\n"
+        "  except KeyboardInterrupt:\n    wrong.append('interrupted')\n"
+        "sender.join()\n"
+        "print(wrong)\n"
         "print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)\n"
     )
     assert done.stdout.split("\n")[:2] == ["[]", "True"], done.stdout + done.stderr
