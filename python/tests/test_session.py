@@ -316,26 +316,60 @@ print(interrupted(plainly), interrupted(during), session.run("bfs", source=0).va
 
 def test_a_handler_of_ctrl_c_that_does_not_raise_ends_no_run() -> None:
     done = in_another_process(
-        "session = cg.Session(m)\n"
-        "def handler(*_):\n    print('heard', flush=True)\n    signal.signal(signal.SIGALRM, over)\n"
-        "    signal.setitimer(signal.ITIMER_REAL, 0.2)\n"
-        "def over(*_):\n    raise TimeoutError\n"
-        "signal.signal(signal.SIGINT, handler)\n"
-        "threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
-        "try:\n    session.run('pagerank', rounds=2_000_000_000)\n"
-        "except TimeoutError:\n    print('over')\n"
+        IN_RUN
+        + """
+heard = threading.Event()
+
+def handler(*_):
+    print("heard", flush=True)
+    signal.signal(signal.SIGALRM, over)
+    heard.set()
+
+def over(*_):
+    raise TimeoutError
+
+def send():
+    wait_for_run()
+    interrupt()
+    heard.wait()
+    goes_on = all([in_run() for _ in range(1000)])
+    print("goes on" if goes_on else "ended", flush=True)
+    if goes_on:
+        os.kill(os.getpid(), signal.SIGALRM)
+
+signal.signal(signal.SIGINT, handler)
+thread = start(send)
+try:
+    session.run("pagerank", rounds=2_000_000_000)
+except TimeoutError:
+    print("over")
+"""
     )
-    assert done.stdout.split() == ["heard", "over"], done.stderr
+    assert done.stdout.splitlines() == ["heard", "goes on", "over"], done.stderr
 
 
 def test_ctrl_c_that_is_ignored_ends_no_run() -> None:
     done = in_another_process(
-        "session = cg.Session(m)\n"
-        "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-        "threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
-        "print(session.run('pagerank', rounds=200_000).statistics.rounds)\n"
+        IN_RUN
+        + """
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+arrived = []
+
+def send():
+    wait_for_run()
+    interrupt()
+    arrived[:] = [in_run()]
+
+rounds, found = 50_000, []
+while not any(arrived):  # until one was sent within a run
+    rounds *= 2
+    thread = start(send)
+    found.append(session.run("pagerank", rounds=rounds, tolerance=0).statistics.rounds == rounds)
+    thread.join()
+print(all(found))
+"""
     )
-    assert done.stdout.split() == ["200000"], done.stdout + done.stderr
+    assert done.stdout.split() == ["True"], done.stdout + done.stderr
 
 
 def test_a_handler_of_a_signal_may_run_programs() -> None:
