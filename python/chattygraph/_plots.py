@@ -99,7 +99,7 @@ def _categories(run: Run) -> dict[str, dict[str, float]]:
 def _steps(run: Run) -> dict[str, dict[str, float]]:
     """Milliseconds by device and step, without those of enclosed steps."""
     table: dict[str, dict[str, float]] = {}
-    open_spans: list[tuple[float, str]] = []
+    open_spans: list[tuple[int, str]] = []  # their ends in nanoseconds, and names
     track = ""
     for event in _events(run):
         if event["type"] != "span" or event["row"] not in THREAD_ROWS:
@@ -108,12 +108,14 @@ def _steps(run: Run) -> dict[str, dict[str, float]]:
             track, open_spans = event["track"], []
         steps = table.setdefault(track, defaultdict(float))
         name = re.sub(r" (to|from) \d+$", "", event["name"])
-        while open_spans and event["start_us"] >= open_spans[-1][0]:
+        # Whole nanoseconds, as the trace has them: sums of fractions of microseconds are not exact.
+        start, duration = round(event["start_us"] * 1000), round(event["duration_us"] * 1000)
+        while open_spans and start >= open_spans[-1][0]:
             open_spans.pop()
         if open_spans:
-            steps[open_spans[-1][1]] -= event["duration_us"] / 1000
-        steps[name] += event["duration_us"] / 1000
-        open_spans.append((event["start_us"] + event["duration_us"], name))
+            steps[open_spans[-1][1]] -= duration / 1e6
+        steps[name] += duration / 1e6
+        open_spans.append((start + duration, name))
     return table
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import chattygraph as cg
+from chattygraph import _plots
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -84,12 +86,26 @@ def test_time_by_step(tree: cg.Graph) -> None:
     for d, device in enumerate(("host:0", "host:1")):
         spans = [e for e in run.trace.events() if e["track"] == device and e["type"] == "span"]
         spans = [e for e in spans if e["row"] in ("compute", "communication", "waiting")]
-        end = total = 0.0
+        end = total = 0  # in nanoseconds, which the trace has
         for span in spans:
-            if span["start_us"] >= end:
-                total += span["duration_us"] / 1000
-                end = span["start_us"] + span["duration_us"]
-        assert sum(parts[d] for parts in drawn.values()) == pytest.approx(total, rel=1e-6)
+            start, duration = round(span["start_us"] * 1000), round(span["duration_us"] * 1000)
+            if start >= end:
+                total += duration
+                end = start + duration
+        assert sum(parts[d] for parts in drawn.values()) == pytest.approx(total / 1e6, rel=1e-6)
+
+
+def test_a_step_that_begins_where_another_ends_is_not_enclosed() -> None:
+    """1.1 + 2.2 is more than 3.3 in floating point."""
+
+    def span(name: str, start_us: float, duration_us: float) -> dict:
+        times = {"start_us": start_us, "duration_us": duration_us}
+        return {"type": "span", "track": "host:0", "row": "compute", "name": name, **times}
+
+    events = [span("scatter", 1.1, 2.2), span("update", 3.3, 4.4), span("part", 3.3, 1.1), span("part to 1", 4.4, 3.3)]
+    run = SimpleNamespace(trace=SimpleNamespace(events=lambda: events))
+    (steps,) = _plots._steps(run).values()
+    assert steps == pytest.approx({"scatter": 0.0022, "update": 0, "part": 0.0044}, abs=1e-12)
 
 
 def test_axes_of_the_callers_own(tree: cg.Graph) -> None:
