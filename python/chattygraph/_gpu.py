@@ -81,12 +81,17 @@ def to_host(values: Any, name: str) -> Any:
     if interface.get("mask") is not None:
         raise InputError(f"{name} have a mask; fill missing entries first")
     dtype = np.dtype(interface["typestr"])
+    if not dtype.isnative:
+        native = dtype.newbyteorder("=").str
+        raise InputError(
+            f"{name} have the dtype {dtype.str}, whose byte order is not this machine's; convert them to {native}"
+        )
     shape = list(interface["shape"])
     strides = interface.get("strides")
     if strides is None:
         strides = [dtype.itemsize * int(np.prod(shape[d + 1 :], dtype=np.int64)) for d in range(len(shape))]
     stream = interface.get("stream") or 1
-    return _core.from_address(interface["data"][0], shape, list(strides), dtype.str[1:], dtype.itemsize, stream, name)
+    return _core.from_address(interface["data"][0], shape, list(strides), dtype.str, dtype.itemsize, stream, name)
 
 
 def where(output: str | None, home: Home, devices: list[str]) -> Home:

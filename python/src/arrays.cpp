@@ -273,6 +273,8 @@ nb::object ToDlpack(std::shared_ptr<std::byte> values, ScalarType type, std::siz
 nb::object FromAddress(std::uintptr_t address, const std::vector<std::int64_t>& shape,
                        const std::vector<std::int64_t>& strides, const std::string& dtype, std::size_t width,
                        std::uintptr_t stream, std::string_view name) {
+  if (strides.size() != shape.size())
+    Throw<InputError>("{} have {} dimensions and {} strides; there is one for each", name, shape.size(), strides.size());
   std::size_t count = 1, pitch = width;
   for (const std::int64_t extent : shape) {
     if (extent < 0) Throw<InputError>("{} have a negative extent", name);

@@ -52,7 +52,8 @@ nb::object ToDlpack(std::shared_ptr<std::byte> values, ScalarType type, std::siz
 /// for a type that NumPy does not have and for other layouts, CapabilityError in a build without CUDA.
 nb::object FromDlpack(const nb::ndarray<nb::ro>& array, std::string_view name);
 /// As FromDlpack, from an address: `shape` and `strides` in bytes, a NumPy dtype as text and the width of an entry, as in a
-/// __cuda_array_interface__. `stream` is that which the copy waits for, 1 for the default stream.
+/// __cuda_array_interface__. `stream` is that which the copy waits for, 1 for the default stream. Throws InputError unless
+/// there is a stride for each extent.
 nb::object FromAddress(std::uintptr_t address, const std::vector<std::int64_t>& shape,
                        const std::vector<std::int64_t>& strides, const std::string& dtype, std::size_t width,
                        std::uintptr_t stream, std::string_view name);

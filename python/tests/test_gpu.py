@@ -213,7 +213,25 @@ def test_addresses_without_a_gpu() -> None:
     with pytest.raises(cg.ChattyError):
         cg.Graph((Claims(), Claims()))
     with pytest.raises(cg.CapabilityError, match="sources are in the memory of a GPU"):
-        cg.Graph.from_csr(np.int64([0]), _gpu._core.from_address(4096, [3], [4], "i4", 4, 1, "sources"))
+        cg.Graph.from_csr(np.int64([0]), _gpu._core.from_address(4096, [3], [4], "<i4", 4, 1, "sources"))
+
+
+def test_interfaces_that_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are refused before the address is read."""
+    monkeypatch.setattr(_gpu._core, "gpu_of", lambda address: 0)
+
+    class Claims:
+        def __init__(self, **others) -> None:
+            self.__cuda_array_interface__ = {"data": (4096, True), "shape": (3,), "typestr": "<i4", "version": 3, **others}
+
+    for strides in ((), (4, 4), (4, 4, 4)):
+        with pytest.raises(cg.InputError, match=f"1 dimensions and {len(strides)} strides"):
+            cg.Graph((Claims(strides=strides), Claims(strides=strides)))
+    with pytest.raises(cg.InputError, match="0 dimensions and 1 strides"):
+        cg.Graph((Claims(shape=(), strides=(4,)), Claims()))
+    swapped = "<i4" if sys.byteorder == "big" else ">i4"
+    with pytest.raises(cg.InputError, match=f"dtype {swapped}, whose byte order"):
+        cg.Graph((Claims(typestr=swapped), Claims(typestr=swapped)))
 
 
 # ------------------------------------------------------------------- inputs ----
