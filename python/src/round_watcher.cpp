@@ -8,7 +8,7 @@
 namespace chatty::python {
 namespace {
 
-thread_local const KeptSession* watched = nullptr;  // whose run this thread reports
+thread_local const RoundWatcher* reporting = nullptr;  // whose function this thread is in
 
 }  // namespace
 
@@ -16,7 +16,8 @@ RoundWatcher::RoundWatcher(nb::object report, double interval, const KeptSession
     : report_(std::move(report)),
       interval_(std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(interval))),
       session_(&session),
-      stop_(&stop) {}
+      stop_(&stop),
+      outer_(reporting) {}
 
 void RoundWatcher::Report(const RoundProgress& progress) noexcept {
   const Clock::time_point now = Clock::now();
@@ -24,7 +25,7 @@ void RoundWatcher::Report(const RoundProgress& progress) noexcept {
   next_ = now + interval_;
   {
     const nb::gil_scoped_acquire lock;
-    const KeptSession* const before = std::exchange(watched, session_);
+    const RoundWatcher* const before = std::exchange(reporting, this);
     try {
       nb::object change = nb::none();
       if (!std::isnan(progress.change)) change = nb::float_(progress.change);
@@ -32,7 +33,7 @@ void RoundWatcher::Report(const RoundProgress& progress) noexcept {
     } catch (...) {
       failure_ = std::current_exception();
     }
-    watched = before;
+    reporting = before;
   }
   if (failure_) stop_->request_stop();  // without the lock: other threads may answer the request
 }
@@ -42,7 +43,8 @@ void RoundWatcher::Rethrow() const {
 }
 
 void RoundWatcher::CheckOutside(const KeptSession& session) {
-  if (watched == &session) {
+  for (const RoundWatcher* watcher = reporting; watcher != nullptr; watcher = watcher->outer_) {
+    if (watcher->session_ != &session) continue;
     throw UsageError(
         "a progress function cannot use the graph or the session whose run it watches, because the run waits for it; use "
         "another session");

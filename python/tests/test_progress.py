@@ -135,6 +135,24 @@ def test_a_function_may_use_other_graphs_and_not_this_one(graph: cg.Graph, path:
     assert cg.bfs(graph, source=0)[0] == 0
 
 
+@pytest.mark.parametrize("devices", ["host:1", "host:2"])
+def test_a_function_of_a_nested_run_may_not_use_the_outer_graph(graph: cg.Graph, path: cg.Graph, devices: str) -> None:
+    calls = []
+
+    def inner(report: cg.RoundProgress) -> None:
+        calls.append("inner")
+        cg.bfs(graph, source=0, devices=devices)
+
+    def outer(report: cg.RoundProgress) -> None:
+        calls.append("outer")
+        cg.pagerank(path, rounds=3, tolerance=0, devices=devices, progress=inner)
+
+    with pytest.raises(cg.UsageError, match="whose run it watches"):
+        cg.pagerank(graph, rounds=3, tolerance=0, devices=devices, progress=outer)
+    assert calls == ["outer", "inner"]
+    assert cg.bfs(graph, source=0)[0] == 0 and cg.bfs(path, source=0)[1] == 1
+
+
 def test_a_wrong_argument(graph: cg.Graph) -> None:
     with pytest.raises(cg.UsageError, match="progress 3: it is True, False or a function"):
         cg.bfs(graph, progress=3)
