@@ -191,8 +191,14 @@ nb::tuple Run(KeptSession& session, const std::shared_ptr<const Registry>& regis
   std::stop_source stop;
   std::optional<RoundWatcher> watcher;
   if (!progress.is_none()) watcher.emplace(progress, interval, session, stop);
-  Outcome outcome = RunHere(session, registry, program, parameters, value, options, data, traced, waits, gpu, stop,
-                            watcher ? &*watcher : nullptr);
+  Outcome outcome;
+  try {
+    outcome = RunHere(session, registry, program, parameters, value, options, data, traced, waits, gpu, stop,
+                      watcher ? &*watcher : nullptr);
+  } catch (...) {
+    if (watcher) watcher->Rethrow();  // it came first, and ended the run
+    throw;
+  }
   if (watcher) watcher->Rethrow();
   ErasedValues values = std::move(outcome.values);
   outcome.values.type = values.type;

@@ -100,6 +100,25 @@ def test_an_exception_ends_the_run(graph: cg.Graph, devices: str) -> None:
     assert np.array_equal(session.run("bfs", source=0).values, cg.bfs(graph, source=0))
 
 
+@pytest.mark.parametrize("devices", ["host:1", "host:2"])
+def test_an_exception_comes_before_errors_that_follow_it(devices: str) -> None:
+    """The values of a run that was ended are copied and checked, too."""
+    large = 2**31 - 1
+    graph = cg.Graph(([0, 1, 2], [1, 2, 3], np.int32([large] * 3)))
+    calls = []
+
+    def stop(report: cg.RoundProgress) -> None:
+        calls.append(report.rounds)
+        if report.rounds >= 2:  # the distance of vertex 2 does not fit
+            raise Stop("enough")
+
+    with pytest.raises(cg.CapabilityError):
+        cg.sssp(graph, source=0, devices=devices)
+    with pytest.raises(Stop, match="enough"):
+        cg.sssp(graph, source=0, devices=devices, progress=stop)
+    assert calls
+
+
 def test_an_exception_ends_a_run_of_another_thread(graph: cg.Graph) -> None:
     failures = []
 
