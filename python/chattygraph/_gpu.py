@@ -17,7 +17,7 @@ import numpy as np
 from . import _core
 from ._errors import CapabilityError, InputError, UsageError
 
-__all__ = ["HOST", "Home", "adopt", "first_home", "home_of", "prepare", "to_host", "where"]
+__all__ = ["HOST", "Location", "as_library", "first_location", "installed_location", "location_of", "to_host", "where"]
 
 #: DLPack's numbers of devices: CUDA, and memory that CUDA manages.
 _CUDA_DEVICES = (2, 13)
@@ -26,47 +26,47 @@ _CUDA_DEVICES = (2, 13)
 OUTPUTS = ("numpy", "cupy", "torch")
 
 
-class Home(NamedTuple):
+class Location(NamedTuple):
     """Where an array is: its library, "numpy", "cupy" or "torch", and the GPU, or None for the host."""
 
     library: str
     gpu: int | None
 
 
-HOST = Home("numpy", None)
+HOST = Location("numpy", None)
 
 
-def home_of(values: Any) -> Home:
-    """The home of an array; of anything else, and of arrays in host memory that are not torch's, HOST."""
+def location_of(values: Any) -> Location:
+    """The location of an array; of anything else, and of arrays in host memory that are not torch's, HOST."""
     if isinstance(values, (np.ndarray, list, tuple)):
         return HOST
     library = type(values).__module__.partition(".")[0]
     if library == "torch" and hasattr(values, "is_cuda"):
-        return Home("torch", values.device.index if values.is_cuda else None)
+        return Location("torch", values.device.index if values.is_cuda else None)
     if hasattr(values, "__dlpack_device__"):
         kind, number = values.__dlpack_device__()
-        return Home("cupy", int(number)) if int(kind) in _CUDA_DEVICES else HOST
+        return Location("cupy", int(number)) if int(kind) in _CUDA_DEVICES else HOST
     if hasattr(values, "__cuda_array_interface__"):
         gpu = _core.gpu_of(values.__cuda_array_interface__["data"][0])
-        return HOST if gpu is None else Home("cupy", gpu)
+        return HOST if gpu is None else Location("cupy", gpu)
     return HOST
 
 
-def first_home(*arrays: Any) -> Home:
-    """The first home that is not HOST."""
-    return next((home for home in map(home_of, arrays) if home != HOST), HOST)
+def first_location(*arrays: Any) -> Location:
+    """The first location that is not HOST."""
+    return next((location for location in map(location_of, arrays) if location != HOST), HOST)
 
 
 def to_host(values: Any, name: str) -> Any:
     """A numpy array with the entries of an array in a GPU's memory, of a torch tensor, or of what has DLPack alone; anything
     else as it is.
     """
-    home = home_of(values)
-    if home == HOST:
+    location = location_of(values)
+    if location == HOST:
         return np.from_dlpack(values) if hasattr(values, "__dlpack__") and not hasattr(values, "__array__") else values
     if hasattr(values, "detach"):  # a tensor of torch's, perhaps one that records gradients
         values = values.detach()
-    if home.gpu is None:
+    if location.gpu is None:
         try:
             return values.numpy()
         except TypeError as error:  # a dtype that numpy lacks, or a sparse tensor
@@ -94,21 +94,21 @@ def to_host(values: Any, name: str) -> Any:
     return _core.from_address(interface["data"][0], shape, list(strides), dtype.str, dtype.itemsize, stream, name)
 
 
-def where(output: str | None, home: Home, devices: list[str]) -> Home:
+def where(output: str | None, location: Location, devices: list[str]) -> Location:
     """Where the values of a run are to be: by `output`, else where the inputs are. `devices`: those of the run."""
     if output is None:
-        return home
+        return location
     if output not in OUTPUTS:
         raise UsageError(f"output {output!r}: it is one of {', '.join(OUTPUTS)}")
     if output == "numpy":
         return HOST
-    if home.gpu is not None:
-        return Home(output, home.gpu)
+    if location.gpu is not None:
+        return Location(output, location.gpu)
     first = devices[0].partition(":")
     if first[0] == "cuda":
-        return Home(output, int(first[2].partition(".")[0]))
+        return Location(output, int(first[2].partition(".")[0]))
     if output == "torch":
-        return Home("torch", None)
+        return Location("torch", None)
     raise UsageError("output 'cupy': neither the devices nor the graph's arrays are on a GPU; name one, as devices='cuda:0'")
 
 
@@ -139,19 +139,23 @@ def _library(name: str) -> Any:
 
 
 @functools.cache
-def prepare(home: Home) -> Home:
-    """The home as it is installed: torch has the arrays where cupy is not. Throws CapabilityError where neither is."""
-    if home.library == "cupy" and importlib.util.find_spec("cupy") is None and importlib.util.find_spec("torch") is not None:
-        return Home("torch", home.gpu)
-    if home.library != "numpy":
-        _library(home.library)
-    return home
+def installed_location(location: Location) -> Location:
+    """The location with a library that is installed: torch where cupy is not. Throws CapabilityError where neither is."""
+    if (
+        location.library == "cupy"
+        and importlib.util.find_spec("cupy") is None
+        and importlib.util.find_spec("torch") is not None
+    ):
+        return Location("torch", location.gpu)
+    if location.library != "numpy":
+        _library(location.library)
+    return location
 
 
-def adopt(values: Any, home: Home) -> Any:
-    """The values of a run, a numpy array or a DLPack capsule, as an array of the home's library. Copies nothing."""
-    if home.library == "numpy":
+def as_library(values: Any, location: Location) -> Any:
+    """The values of a run, a numpy array or a DLPack capsule, as an array of the location's library. Copies nothing."""
+    if location.library == "numpy":
         return values
-    if home.gpu is None:
-        return _library(home.library).from_numpy(values)
-    return _library(home.library).from_dlpack(_Export(values, home.gpu))
+    if location.gpu is None:
+        return _library(location.library).from_numpy(values)
+    return _library(location.library).from_dlpack(_Export(values, location.gpu))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from ._gpu import HOST, Home, first_home, to_host
 from ._errors import InputError, UsageError
+from ._gpu import HOST, Location, first_location, to_host
 
 if TYPE_CHECKING:
     from ._session import Session
@@ -76,12 +76,12 @@ class Graph:
     Arrays that are taken without a copy must not be changed during the graph's life. ``copy=True`` makes copies.
     """
 
-    __slots__ = ("_handle", "_nodes", "_index", "_home", "_sessions", "_lock", "__weakref__")
+    __slots__ = ("_handle", "_nodes", "_index", "_location", "_sessions", "_lock", "__weakref__")
 
     _handle: _core.Graph
     _nodes: Sequence[Hashable] | None
     _index: dict[Hashable, int] | None
-    _home: Home
+    _location: Location
     _sessions: dict[tuple[str, str], Session]
     _lock: threading.Lock
 
@@ -112,12 +112,12 @@ class Graph:
         )
 
     @classmethod
-    def _of(cls, core: _core.Graph, nodes: Sequence[Hashable] | None = None, home: Home = HOST) -> Graph:
+    def _of(cls, core: _core.Graph, nodes: Sequence[Hashable] | None = None, location: Location = HOST) -> Graph:
         self = object.__new__(cls)
         self._handle = core
         self._nodes = nodes
         self._index = None
-        self._home = home
+        self._location = location
         self._sessions = {}
         self._lock = threading.Lock()
         return self
@@ -169,17 +169,17 @@ class Graph:
             symmetric=None if directed is None else False,
             copy=copy,
         )
-        return cls._of(core, home=first_home(indices, indptr, weights))
+        return cls._of(core, location=first_location(indices, indptr, weights))
 
     @classmethod
     def _from_pairs(cls, edges: Any, **options: Any) -> Graph:
         """The graph of an array of the shape (m, 2). From a GPU it is copied as a whole."""
-        home = first_home(edges)
+        location = first_location(edges)
         pairs = np.asarray(to_host(edges, "edges"))
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise InputError(f"an array of edges has the shape (m, 2), not {pairs.shape}; a matrix comes as scipy.sparse")
         graph = cls.from_edges(pairs[:, 0], pairs[:, 1], **options)
-        graph._home = home
+        graph._location = location
         return graph
 
     @classmethod
@@ -224,7 +224,7 @@ class Graph:
             remove_loops=not loops,
             merge_parallel=parallel == "lightest",
         )
-        return cls._of(core, home=first_home(sources, targets, weights))
+        return cls._of(core, location=first_location(sources, targets, weights))
 
     @classmethod
     def from_pandas(

@@ -261,7 +261,7 @@ class Session:
         options: dict[str, str] = {}
         data: dict[str, np.ndarray] = {}
         output: str | None = None
-        home = self._graph._home
+        location = self._graph._location
         for name, given in arguments.items():
             if given is None:
                 continue
@@ -269,7 +269,7 @@ class Session:
                 kind = program._kinds[name]
                 if kind == "data":
                     data[name] = program._data(name, given)
-                    home = home if home != _gpu.HOST else _gpu.home_of(given)
+                    location = location if location != _gpu.HOST else _gpu.location_of(given)
                 elif kind == "vertex":
                     parameters[name] = self._vertex(name, given)
                 else:
@@ -280,8 +280,8 @@ class Session:
                 options[name] = _option_text(name, given)
             else:
                 parameters[name] = parameter_text(name, given)  # the library knows names that are alike
-        if output is not None or home != _gpu.HOST:
-            home = _gpu.prepare(_gpu.where(output, home, self.devices))
+        if output is not None or location != _gpu.HOST:
+            location = _gpu.installed_location(_gpu.where(output, location, self.devices))
         with watch(progress, program, parameters | options) as watcher:
             values, core = self._core.run(
                 program._registry,
@@ -294,9 +294,9 @@ class Session:
                 waits=self._waits,
                 progress=watcher.report,
                 interval=watcher.interval,
-                gpu=home.gpu,
+                gpu=location.gpu,
             )
-            run = Run(core, program.name, _gpu.adopt(values, home))
+            run = Run(core, program.name, _gpu.as_library(values, location))
             watcher.end(run)
         return run
 

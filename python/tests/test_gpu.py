@@ -163,7 +163,7 @@ def test_values_for_a_gpu_that_is_not_there() -> None:
     graph = cg.Graph(random_matrix(200, 900, 1))
     with cg.Session(graph, "host:2") as session:
         expected = session.run("bfs", source=0).values
-        graph._home = _gpu.Home("cupy", 0)
+        graph._location = _gpu.Location("cupy", 0)
         with pytest.raises(cg.CapabilityError, match="cuda:0|cupy"):
             session.run("bfs", source=0)
         with pytest.raises(cg.ChattyError, match="cuda"):
@@ -186,11 +186,11 @@ def test_from_csr() -> None:
 
 def test_where_values_go() -> None:
     devices, host = ["cuda:1.0", "cuda:1.1"], ["host:0"]
-    assert _gpu.where(None, _gpu.Home("torch", 0), devices) == ("torch", 0)
-    assert _gpu.where("cupy", _gpu.Home("torch", 0), devices) == ("cupy", 0)
+    assert _gpu.where(None, _gpu.Location("torch", 0), devices) == ("torch", 0)
+    assert _gpu.where("cupy", _gpu.Location("torch", 0), devices) == ("cupy", 0)
     assert _gpu.where("cupy", _gpu.HOST, devices) == ("cupy", 1)
     assert _gpu.where("torch", _gpu.HOST, host) == ("torch", None)
-    assert _gpu.where("numpy", _gpu.Home("cupy", 3), devices) == _gpu.HOST
+    assert _gpu.where("numpy", _gpu.Location("cupy", 3), devices) == _gpu.HOST
 
 
 def test_tensors_on_the_host() -> None:
