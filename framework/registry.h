@@ -81,7 +81,8 @@ class RegisteredJob {
   /// Results of the last run. Throws CapabilityError if one does not fit its type.
   virtual ErasedValues Output() = 0;
   /// As Output, to `out` in the memory of `target`, a GPU, which has room for a value of RegisteredProgram::OutputShape for
-  /// each vertex. Jobs on GPUs copy nothing through the host; others copy the values once. `target` must outlive the job.
+  /// each vertex. Jobs on GPUs copy no values to the host; between GPUs without a link the driver chooses the way. Other
+  /// jobs copy the values once. `target` must outlive the job.
   /// Returns type and name without values.
   virtual ErasedValues OutputTo(Device& target, std::byte* out);
   /// Sets a parameter for the next Execute. Throws UsageError.

@@ -77,10 +77,11 @@ class RunLifecycle {
     statistics->time_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   }
 
-  /// As CopyScattered, to `out` in the memory of `target`, a GPU, and without a copy through the host; for devices that are
-  /// GPUs. write(d, to) enqueues, on device d's stream, the writing of its entries, of 4 or 8 bytes, to `to` in its memory.
-  /// Where a part is no range of vertices, the first call copies its vertices' ids to the target; later calls use them.
-  /// Waits. Throws DeviceError, OutOfMemoryError, TimeoutError.
+  /// As CopyScattered, to `out` in the memory of `target`, a GPU; for devices that are GPUs. The program copies nothing to
+  /// the host; between GPUs without a link the driver chooses the way. write(d, to) enqueues, on device d's stream, the
+  /// writing of its entries, of 4 or 8 bytes, to `to` in its memory. Where a part is no range of vertices, the first call
+  /// copies its vertices' ids to the target's GPU. Later calls use them as long as the GPU is the same. Waits. Throws
+  /// DeviceError, OutOfMemoryError, TimeoutError.
   void PlaceScattered(Device& target, std::byte* out, std::size_t bytes,
                       const std::function<void(std::size_t, std::byte*)>& write) const;
 

@@ -57,8 +57,9 @@ class Job {
   /// Results of the last run, one per vertex in id order: `vertices() * output_bytes` bytes. Throws UsageError if it failed
   /// or there was none.
   void CopyOutput(std::byte* out) const;
-  /// As CopyOutput, to `out` in the memory of `target`, a GPU, without a copy through the host. For sessions on GPUs, and
-  /// results of 4 or 8 bytes. `target` need not be of the session. Throws CapabilityError in a build without CUDA.
+  /// As CopyOutput, to `out` in the memory of `target`, a GPU. The program copies nothing to the host; between GPUs without
+  /// a link the driver chooses the way. For sessions on GPUs, and results of 4 or 8 bytes. `target` need not be of the
+  /// session. Throws CapabilityError in a build without CUDA.
   void PlaceOutput(Device& target, std::byte* out) const;
   /// Raw values: `vertices() * value_bytes` bytes. After a failed run, they mix two rounds: some vertices have the value of
   /// the last finished round, others of the next round. Throws UsageError if the run failed before all vertices had a value,

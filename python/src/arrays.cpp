@@ -95,7 +95,7 @@ std::pair<nb::object, void*> NewNumpy(const std::vector<std::int64_t>& shape, co
   return {std::move(array), entries};
 }
 
-/// What NumPy calls a type. Throws InputError for one that it lacks.
+/// What NumPy calls a type. Throws InputError for one that is none of a number.
 std::string NumpyName(nb::dlpack::dtype type, std::string_view name) {
   const auto text = [&](char kind) { return fmt::format("{}{}", kind, type.bits / 8); };
   if (type.lanes == 1 && type.bits % 8 == 0) {
@@ -112,7 +112,7 @@ std::string NumpyName(nb::dlpack::dtype type, std::string_view name) {
         break;
     }
   }
-  Throw<InputError>("{} have a dtype that numpy lacks; convert them to float32 or to integers", name);
+  Throw<InputError>("{} have a dtype that is no number here; convert them to float32 or to integers", name);
 }
 
 }  // namespace
@@ -296,8 +296,9 @@ nb::object FromAddress(std::uintptr_t address, const std::vector<std::int64_t>& 
     const nb::gil_scoped_release released;
     const std::optional<int> gpu = GpuOf(values);
     if (!gpu) {
-      Throw<CapabilityError>("{} are in the memory of a GPU that this {}", name,
-                             CudaDeviceCount() > 0 ? "process cannot use" : "build, or this machine, does not know");
+      Throw<CapabilityError>("{} are in the memory of a GPU that this {}; copy them to host memory first{}", name,
+                             CudaDeviceCount() > 0 ? "process cannot use" : "build, or this machine, does not know",
+                             CudaDeviceCount() > 0 ? "" : ", or use a build with CUDA where the GPU is");
     }
     CopyFromGpu(data, *gpu, values, count, width, pitch, reinterpret_cast<void*>(stream));
   }
