@@ -29,15 +29,8 @@ class BasicSequence {
  public:
   /// A sequence on `session`, which must outlive it. `options` apply to each program, but max_rounds to all together.
   /// Throws OutOfMemoryError.
-  explicit BasicSequence(Session& session, const RunOptions& options = {}) try : session_(&session), options_(options) {
-    if (!options_.on_round) return;
-    rounds_before_ = std::make_shared<std::uint32_t>(0);
-    options_.on_round = [before = rounds_before_, report = options.on_round](RoundProgress progress) {
-      progress.rounds += *before;
-      report(progress);
-    };
-  } catch (const std::bad_alloc&) {
-    ThrowOutOfHostMemory("making a sequence");
+  explicit BasicSequence(Session& session, const RunOptions& options = {}) : session_(&session), options_(options) {
+    if (options_.on_round) CountRounds();
   }
 
   /// Allocates memory for a turn of P now; otherwise Then allocates it. A program that directly follows itself needs two
@@ -130,6 +123,17 @@ class BasicSequence {
   const RunStatistics& statistics() const { return statistics_; }
 
  private:
+  /// Lets on_round count the rounds of all turns.
+  void CountRounds() try {
+    rounds_before_ = std::make_shared<std::uint32_t>(0);
+    options_.on_round = [before = rounds_before_, report = options_.on_round](RoundProgress progress) {
+      progress.rounds += *before;
+      report(progress);
+    };
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfHostMemory("making a sequence");
+  }
+
   struct Turn {
     std::type_index program;
     std::unique_ptr<Job> job;
