@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from conftest import random_matrix
 
 import chattygraph as cg
-from chattygraph._progress import _limit
+from chattygraph._progress import _limit, _Line
 
 PATH = 60
 
@@ -221,6 +221,7 @@ def test_a_line_without_tqdm(graph: cg.Graph, monkeypatch: pytest.MonkeyPatch, s
 
 
 def test_a_line_that_a_failure_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was written of a run is a whole line, and a run without a report has none."""
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     shown = Terminal()
     monkeypatch.setattr(sys, "stderr", shown)
@@ -228,6 +229,17 @@ def test_a_line_that_a_failure_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(cg.UsageError):
         cg.pagerank(graph, damping=7, progress=True)
     assert shown.getvalue() == ""
+    report = _Line._report
+
+    def report_and_raise(line: _Line, *arguments) -> None:
+        report(line, *arguments)
+        raise Stop
+
+    monkeypatch.setattr(_Line, "_report", report_and_raise)
+    with pytest.raises(Stop):
+        cg.pagerank(graph, rounds=50_000_000, tolerance=0, progress=True)
+    text = shown.getvalue()
+    assert text.startswith("\rpagerank: 1 rounds, change") and text.endswith("\n") and text.count("\n") == 1
 
 
 def test_limits_of_bars() -> None:
