@@ -1,4 +1,4 @@
-"""Progress of runs: a bar, a line on stderr, or a function of the caller's that is told of each round."""
+"""Progress of runs: a bar, a line on stderr, or a function of the caller's, called after each round."""
 
 from __future__ import annotations
 

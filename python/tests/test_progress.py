@@ -1,4 +1,4 @@
-"""Progress of runs: functions that are told of rounds, bars, lines."""
+"""Progress of runs: functions called after rounds, bars, lines."""
 
 from __future__ import annotations
 
