@@ -38,10 +38,12 @@ std::size_t SizeOf(ScalarType type) {
   throw InternalError("an unknown scalar type");
 }
 
-ErasedValues RegisteredJob::OutputTo(Device& target, std::byte* out) {
+ErasedValues RegisteredJob::OutputTo(Device& target, std::byte* out) { return CopyOutputTo(target, out, {}); }
+
+ErasedValues RegisteredJob::CopyOutputTo(Device& target, std::byte* out, const WaitContext& wait) {
   ErasedValues values = Output();
   target.CopyIn(out, values.bytes.data(), values.bytes.size(), target.stream());
-  target.stream().Synchronize();
+  target.stream().Synchronize(wait);
   values.bytes = {};
   return values;
 }

@@ -87,6 +87,10 @@ class RegisteredJob {
   virtual ErasedValues OutputTo(Device& target, std::byte* out);
   /// Sets a parameter for the next Execute. Throws UsageError.
   virtual void Set(std::string_view name, std::string_view value) = 0;
+
+ protected:
+  /// OutputTo by a copy of Output's values. Waits for it as `wait` says.
+  ErasedValues CopyOutputTo(Device& target, std::byte* out, const WaitContext& wait);
 };
 
 /// A named program, compiled for one kind of device.

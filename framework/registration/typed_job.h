@@ -156,7 +156,7 @@ class TypedJob final : public RegisteredJob {
         return Shape<Final>(value_name_);
       }
     }
-    return RegisteredJob::OutputTo(target, out);
+    return CopyOutputTo(target, out, {nullptr, options_.timeout});
   } catch (const std::bad_alloc&) {
     ThrowOutOfHostMemory("placing values");
   }

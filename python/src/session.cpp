@@ -129,7 +129,13 @@ Outcome KeptSession::Run(Request request, std::stop_source& stop, bool waits) {
   const HostCopies before = Copied();
   if (target != nullptr) {  // before the run, which then sees the memory that is left
     const std::size_t bytes = graph_->vertices() * SizeOf(program.OutputShape(*graph_, request.value).type);
-    outcome.placed = AllocateGpuMemory(*request.gpu, bytes);
+    try {
+      outcome.placed = AllocateGpuMemory(*request.gpu, bytes);
+    } catch (const OutOfMemoryError&) {  // it comes from no pool, so the pools have to give back what jobs have had
+      jobs_.clear();
+      for (Device* const device : session_->devices()) device->ReleaseKeptMemory();
+      outcome.placed = AllocateGpuMemory(*request.gpu, bytes);
+    }
   }
   if (request.traced) outcome.trace = std::make_shared<Trace>();
   const bool keeps = request.options_key && !request.traced;

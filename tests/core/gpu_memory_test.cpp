@@ -54,5 +54,20 @@ TEST(GpuMemory, CopiesComeInOrder) {
   for (std::size_t i = 0; i < kCount; ++i) ASSERT_EQ(column[i], 2 * i + 1);
 }
 
+TEST(GpuMemory, WhatAPoolKeepsIsGivenBack) {
+  const std::unique_ptr<Device> host = MakeHostDevice(0, 1);
+  host->ReleaseKeptMemory();
+  EXPECT_EQ(host->kept_memory(), 0U);
+  if (CudaDeviceCount() == 0) GTEST_SKIP() << "no GPU";
+  constexpr std::size_t kBytes = std::size_t{256} << 20;
+  const std::unique_ptr<Device> device = MakeCudaDevice(0);
+  device->MakeCurrent();
+  { const Buffer<std::byte> freed(*device, kBytes); }
+  device->stream().Synchronize();
+  EXPECT_GE(device->kept_memory(), kBytes);
+  device->ReleaseKeptMemory();
+  EXPECT_LT(device->kept_memory(), kBytes);
+}
+
 }  // namespace
 }  // namespace chatty
