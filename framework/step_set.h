@@ -66,7 +66,7 @@ class StepSet {
   /// A run begins: first values, and Activate. `prior`: device memory of owned Input values, for programs with a Input;
   /// otherwise may be null.
   virtual void Init(const std::byte* prior, const RoundState& round) = 0;
-  /// A phase begins: chooses the first frontier, a bitmap.
+  /// A phase begins: chooses the first frontier, a bitmap. The queue's first entry is its only vertex, if it has one alone.
   virtual void Activate(const RoundState& round) = 0;
   /// Push along the frontier, hubs included: `count` entries of a queue or bits of a bitmap, `edges` forward edges in all.
   virtual void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out) = 0;

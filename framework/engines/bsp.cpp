@@ -142,6 +142,7 @@ class BspRun {
       control = &steps_.Read(wait_, /*clear=*/true);
     }
     candidate_edges_ = 0;
+    is_first_frontier_ = true;
     form_ = traits_.every_round ? Form::kAll : Form::kBitmap;
     AllReduce(*control);
     initialised_ = true;
@@ -171,6 +172,7 @@ class BspRun {
     } else {
       Push();
     }
+    is_first_frontier_ = false;
     const Control* control;
     {
       const Span span = Timed(spans::kReadCounters);
@@ -258,6 +260,7 @@ class BspRun {
       steps_.FusedHasRun();
     }
     form_ = Form::kBitmap;
+    is_first_frontier_ = false;
     narrow_rounds_ = 0;
     round_ = job.round;
     buckets_ = job.buckets;
@@ -300,9 +303,11 @@ class BspRun {
       const bool convert = form_ == Form::kBitmap && mine_.active_vertices < owned_ / frontier_.queue_share;
       Span span = Timed(convert ? spans::kConvertFrontier : spans::kAdvance, {mine_.active_vertices, mine_.active_edges});
       if (convert) {
-        steps_.BitmapToQueue();
-        steps_.SwapFrontier();
-        steps_.ClearControl();  // its queue is now the frontier; Apply starts another
+        if (!is_first_frontier_ || mine_.active_vertices > 1) {
+          steps_.BitmapToQueue();
+          steps_.SwapFrontier();
+          steps_.ClearControl();  // its queue is now the frontier; Apply starts another
+        }
         form_ = Form::kQueue;
         frontier_count_ = static_cast<std::size_t>(mine_.active_vertices);
         span.Next(spans::kAdvance, {mine_.active_vertices, mine_.active_edges});
@@ -402,6 +407,7 @@ class BspRun {
   std::int64_t candidate_edges_ = 0;
   std::uint64_t first_pending_ = 0;  // PriorityKey of none later than the first pending vertex
   Form form_ = Form::kBitmap;
+  bool is_first_frontier_ = true;  // of a phase: see StepSet::Activate
   std::size_t frontier_count_ = 0;
   bool changed_only_ = false;  // halos hold all shared values of the last round except changed ones
   bool initialised_ = false;

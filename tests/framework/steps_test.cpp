@@ -141,6 +141,10 @@ class StepsTest : public testing::TestWithParam<int> {
       edges += sends ? s.graph.forward.degree(v) : 0;
     }
     EXPECT_EQ(s.control->active_vertices, senders);
+    if (senders == 1) {
+      EXPECT_TRUE(bits::Test(s.active, s.frontier[0])) << "the only vertex is in the queue";
+      ++lone_frontiers_;
+    }
     EXPECT_EQ(s.control->active_edges, edges);
     EXPECT_EQ(static_cast<std::uint64_t>(s.control->candidate_edges), candidate_edges);
 
@@ -265,6 +269,8 @@ class StepsTest : public testing::TestWithParam<int> {
       }
     }
   }
+
+  unsigned lone_frontiers_ = 0;  // first frontiers of one vertex
 };
 
 TEST_P(StepsTest, MinByAtomics) { AllWaysAgree(OneRound<std::uint32_t, Reduction::kMin>{}); }
@@ -272,6 +278,10 @@ TEST_P(StepsTest, MaxOfTwoBytes) { AllWaysAgree(OneRound<std::uint16_t, Reductio
 TEST_P(StepsTest, SumOfEightBytes) { AllWaysAgree(OneRound<std::uint64_t, Reduction::kSum>{1}); }
 TEST_P(StepsTest, OrOfFourBytes) { AllWaysAgree(OneRound<std::uint32_t, Reduction::kOr>{2}); }
 TEST_P(StepsTest, CustomPair) { AllWaysAgree(OnePair{}); }
+TEST_P(StepsTest, OneVertexSends) {
+  AllWaysAgree(OneRound<std::uint32_t, Reduction::kMin>{997});  // vertex 428 alone, up to 1428 vertices
+  EXPECT_GT(lone_frontiers_, 0u);
+}
 TEST_P(StepsTest, NobodySends) { AllWaysAgree(OneRound<std::uint32_t, Reduction::kMin>{100000}); }
 
 std::string TeamName(const testing::TestParamInfo<int>& info) { return "team_" + std::to_string(info.param); }

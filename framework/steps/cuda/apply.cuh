@@ -39,6 +39,7 @@ __device__ void ActivateVertices(const Group& group, const StateRef<P>& s, const
       }
       const unsigned all_active = __ballot_sync(kFull, active);
       if (Lane() == j) active_word = all_active;
+      if (active && all_active == 1u << Lane()) atomics::Store(s.frontier, v);  // right if no other is active at all
       if constexpr (Traits<P>::kHasFilter) {
         // Most vertices are candidates at first. So the reverse edges of the others are subtracted from all.
         const bool candidate = owned && IsCandidateWith(s, value);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -48,6 +49,9 @@ void Activate(Group& group, const StateRef<P>& s, const RoundOf<P>& round) {
         candidates |= std::uint32_t{IsCandidate(s, v)} << (i & 31);
       }
       s.active[w] = active;
+      if (std::has_single_bit(active)) {  // right if no other is active at all
+        atomics::Store(s.frontier, static_cast<LocalId>(w * 32 + static_cast<unsigned>(std::countr_zero(active))));
+      }
       tally.vertices += static_cast<unsigned>(__builtin_popcount(active));
       tally.edges += detail::EdgesOf(s.graph.forward, w, active, end);
       tally.candidate_edges += static_cast<std::int64_t>(detail::EdgesOf(s.graph.reverse, w, candidates, end));
