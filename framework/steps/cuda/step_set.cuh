@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "chatty/core/cuda.h"
+#include "chatty/core/launch.cuh"
 #include "chatty/framework/fused/cuda/engine.cuh"
 #include "chatty/framework/fused/cuda/rounds_engine.cuh"
 #include "chatty/framework/program_state.h"
@@ -25,6 +26,7 @@ class CudaSteps final : public StepSet {
       : device_(graph.device()),
         state_((graph.device().MakeCurrent(), graph), program),
         max_blocks_(static_cast<unsigned>(device_.info().multiprocessors) * kBlocksPerSm),
+        overlaps_(MayOverlap(kernels::Init<P>)),
         report_(device_, 1),
         tickets_(device_, 1) {
     report_[0].ticket = 0;
@@ -39,8 +41,7 @@ class CudaSteps final : public StepSet {
       rows_with_edges_ = Buffer<std::uint32_t>(device_, words);
       if constexpr (Traits<P>::kHasFilter) candidates_ = Buffer<std::uint32_t>(device_, words);
       state_.SetCandidates(Traits<P>::kHasFilter ? candidates_.data() : rows_with_edges_.data(), rows_with_edges_.data());
-      kernels::FindRows<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), rows_with_edges_.data());
-      Check("FindRows");
+      Launch("FindRows", kernels::FindRows<P>, Blocks(s().graph.owned), s(), rows_with_edges_.data());
       gather_blocks_ = ResidentBlocks(kernels::Gather<P>);
     }
     if constexpr (!Traits<P>::kCounts) apply_blocks_ = ResidentBlocks(kernels::Apply<P>);
@@ -59,16 +60,14 @@ class CudaSteps final : public StepSet {
     Forget();
     state_.ForgetRoundMessages();
     BeginCandidates();
-    kernels::Init<P><<<Blocks(s().graph.local), kBlock, 0, stream()>>>(
-        s(), reinterpret_cast<const InputOf<P>*>(prior), As(round), tickets_.data(), report_.data(), ++ticket_);
-    Check("Init");
+    Launch("Init", kernels::Init<P>, Blocks(s().graph.local), s(), reinterpret_cast<const InputOf<P>*>(prior), As(round),
+           tickets_.data(), report_.data(), ++ticket_);
     reported_ = true;
   }
   void Activate(const RoundState& round) override {
     Forget();
     BeginCandidates();
-    kernels::Activate<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), As(round));
-    Check("Activate");
+    Launch("Activate", kernels::Activate<P>, Blocks(s().graph.owned), s(), As(round));
   }
   void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out) override {
     if constexpr (Traits<P>::kCanPush) {
@@ -76,17 +75,14 @@ class CudaSteps final : public StepSet {
       StateRef<P> state = s();
       // Enough warps for a vertex each, but none for fewer than 32 edges.
       const std::size_t warps = std::min<std::size_t>(count, form == Form::kQueue ? edges / 32 + 1 : count);
-      kernels::Advance<P><<<Blocks(warps * 32), kBlock, 0, stream()>>>(state, As(round), form, count, queue_out);
-      Check("Advance");
+      Launch("Advance", kernels::Advance<P>, Blocks(warps * 32), state, As(round), form, count, queue_out);
       // `edges` are those of changed vertices; of kAll the others send too.
       if (s().graph.forward.max_degree >= kHubDegree && (form == Form::kAll || edges >= kHubDegree)) {
-        kernels::AdvanceSlices<P><<<max_blocks_, kBlock, 0, stream()>>>(state, As(round), queue_out);
-        Check("AdvanceSlices");
+        Launch("AdvanceSlices", kernels::AdvanceSlices<P>, max_blocks_, state, As(round), queue_out);
       }
       if constexpr (Traits<P>::kHasRoundMessage) {
         if (!queue_out && !KeepsMessages(state) && s().graph.parts > 1) {
-          kernels::SettleHalo<P><<<Blocks(s().SentWords()), kBlock, 0, stream()>>>(s());
-          Check("SettleHalo");
+          Launch("SettleHalo", kernels::SettleHalo<P>, Blocks(s().SentWords()), s());
         }
       }
     } else {
@@ -96,8 +92,7 @@ class CudaSteps final : public StepSet {
   void Publish(Form form) override {
     if (applied_ && form == Form::kAll) return;
     if constexpr (Traits<P>::kSharesSeparately) {
-      kernels::Publish<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), form);
-      Check("Publish");
+      Launch("Publish", kernels::Publish<P>, Blocks(s().graph.owned), s(), form);
     }
   }
   bool HasPullRound() const override {
@@ -123,18 +118,14 @@ class CudaSteps final : public StepSet {
     if constexpr (!Traits<P>::kCounts) {
       if constexpr (Traits<P>::kHasFilter) {
         if (!candidates_current_) {
-          kernels::FindCandidates<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s());
-          Check("FindCandidates");
+          Launch("FindCandidates", kernels::FindCandidates<P>, Blocks(s().graph.owned), s());
           candidates_current_ = true;
         }
       }
-      kernels::Gather<P>
-          <<<std::min(gather_blocks_, Blocks(s().graph.owned)), kBlock, 0, stream()>>>(s(), As(round), all_active);
-      Check("Gather");
+      Launch("Gather", kernels::Gather<P>, std::min(gather_blocks_, Blocks(s().graph.owned)), s(), As(round), all_active);
       const bool may_have_hubs = !candidate_edges_ || *candidate_edges_ >= static_cast<std::int64_t>(kHubDegree);
       if (Traits<P>::kCanPush && s().graph.reverse.max_degree >= kHubDegree && may_have_hubs) {
-        kernels::GatherSlices<P><<<max_blocks_ / 4, kBlock, 0, stream()>>>(s(), As(round), all_active);
-        Check("GatherSlices");
+        Launch("GatherSlices", kernels::GatherSlices<P>, max_blocks_ / 4, s(), As(round), all_active);
       }
     }
   }
@@ -142,9 +133,8 @@ class CudaSteps final : public StepSet {
     Forget();
     if constexpr (!Traits<P>::kCounts) {
       const unsigned blocks = std::min(apply_blocks_, Blocks(count));
-      kernels::Apply<P><<<blocks, kBlock, 0, stream()>>>(s(), As(round), form, count, partials_.data(), tickets_.data(),
-                                                         report_.data(), ++ticket_);
-      Check("Apply");
+      Launch("Apply", kernels::Apply<P>, blocks, s(), As(round), form, count, partials_.data(), tickets_.data(),
+             report_.data(), ++ticket_);
       reported_ = true;
       if constexpr (Traits<P>::kMeasuresChange) {
         partial_count_ = count == 0 ? 0 : blocks;
@@ -154,41 +144,35 @@ class CudaSteps final : public StepSet {
   }
   void Collect(const RoundState& round, bool all_active) override {
     if constexpr (Traits<P>::kCounts) {
-      kernels::Collect<P><<<Blocks(s().graph.owned * std::size_t{32}), kBlock, 0, stream()>>>(s(), As(round), all_active);
-      Check("Collect");
-      kernels::CommitCollected<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s());
-      Check("CommitCollected");
+      Launch("Collect", kernels::Collect<P>, Blocks(s().graph.owned * std::size_t{32}), s(), As(round), all_active);
+      Launch("CommitCollected", kernels::CommitCollected<P>, Blocks(s().graph.owned), s());
     }
   }
   void QueueToBitmap(std::size_t count) override {
-    kernels::ClearActive<P><<<Blocks(bits::Words(s().graph.local)), kBlock, 0, stream()>>>(s(), false);
-    Check("ClearActive");
-    kernels::QueueToBitmap<P><<<Blocks(count), kBlock, 0, stream()>>>(s(), count);
-    Check("QueueToBitmap");
+    Launch("ClearActive", kernels::ClearActive<P>, Blocks(bits::Words(s().graph.local)), s(), false);
+    Launch("QueueToBitmap", kernels::QueueToBitmap<P>, Blocks(count), s(), count);
   }
   void BitmapToQueue() override {
-    kernels::BitmapToQueue<P><<<Blocks(bits::Words(s().graph.owned)), kBlock, 0, stream()>>>(s());
-    Check("BitmapToQueue");
+    const bool clear = clear_;
+    Launch("BitmapToQueue", kernels::BitmapToQueue<P>, Blocks(bits::Words(s().graph.owned)), s(), tickets_.data());
+    clear_ = clear;
   }
   void SwapFrontier() override { state_.SwapFrontier(); }
   void SetLimit(double limit) override { state_.SetLimit(limit); }
   void Release(Form form, std::size_t count) override {
     if constexpr (Traits<P>::kOrders) {
-      kernels::Release<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), form, count);
-      Check("Release");
+      Launch("Release", kernels::Release<P>, Blocks(s().graph.owned), s(), form, count);
     }
   }
   void ClearHaloActive() override {
-    kernels::ClearActive<P><<<Blocks((s().graph.local - s().graph.owned) / 32 + 1), kBlock, 0, stream()>>>(s(), true);
-    Check("ClearActive");
+    Launch("ClearActive", kernels::ClearActive<P>, Blocks((s().graph.local - s().graph.owned) / 32 + 1), s(), true);
   }
   void PackMessages(const OutboxRef& outbox, bool queued, std::size_t at_most) override {
     if constexpr (Traits<P>::kCanPush) {
       // Of few messages the queue is looked at, and of more the halo's bits, by fewer blocks where they are not many.
       std::size_t threads = s().graph.local - s().graph.owned;
       if (queued && at_most < threads / 4) threads = at_most * 4;
-      kernels::PackMessages<P><<<Blocks(threads), kBlock, 0, stream()>>>(s(), outbox, queued);
-      Check("PackMessages");
+      Launch("PackMessages", kernels::PackMessages<P>, Blocks(threads), s(), outbox, queued);
     }
   }
   void PackShared(const OutboxRef& outbox, const SharedPlan& plan) override {
@@ -197,18 +181,15 @@ class CudaSteps final : public StepSet {
     if constexpr (kPullsAll<P> && Traits<P>::kHasShare) {
       if (applied_ && pull_all_.rows.places == nullptr) state.shared = shown_.data();
     }
-    kernels::PackShared<P><<<Blocks(entries), kBlock, 0, stream()>>>(state, outbox, plan);
-    Check("PackShared");
+    Launch("PackShared", kernels::PackShared<P>, Blocks(entries), state, outbox, plan);
   }
   void UnpackMessages(const InboxRef& inbox, std::uint32_t peer, bool queue_out) override {
     if constexpr (Traits<P>::kCanPush) {
-      kernels::UnpackMessages<P><<<Blocks(Entries(inbox)), kBlock, 0, stream()>>>(s(), inbox, peer, queue_out);
-      Check("UnpackMessages");
+      Launch("UnpackMessages", kernels::UnpackMessages<P>, Blocks(Entries(inbox)), s(), inbox, peer, queue_out);
     }
   }
   void UnpackShared(const InboxRef& inbox, std::uint32_t peer, const LocalId* to_halo) override {
-    kernels::UnpackShared<P><<<Blocks(Entries(inbox)), kBlock, 0, stream()>>>(s(), inbox, peer, to_halo);
-    Check("UnpackShared");
+    Launch("UnpackShared", kernels::UnpackShared<P>, Blocks(Entries(inbox)), s(), inbox, peer, to_halo);
   }
 
   void ClearControl() override {
@@ -223,8 +204,7 @@ class CudaSteps final : public StepSet {
     if (!reported_) {
       const char* const before = last_;
       ++ticket_;
-      kernels::ReportControl<P><<<1, 128, 0, stream()>>>(s().control, report_.data(), ticket_, clear);
-      Check("ReportControl");
+      Launch("ReportControl", kernels::ReportControl<P>, 1, s().control, report_.data(), ticket_, clear);
       last_ = before;  // what errors should name is the program's step
     }
     reported_ = false;
@@ -256,8 +236,7 @@ class CudaSteps final : public StepSet {
       }
       if (partials_of_ != round.index) {
         partial_count_ = Blocks(s().graph.owned);
-        kernels::Measure<P><<<partial_count_, kBlock, 0, stream()>>>(s(), As(round), partials_.data());
-        Check("Measure");
+        Launch("Measure", kernels::Measure<P>, partial_count_, s(), As(round), partials_.data());
       }
       device_.CopyOut(partials_host_.data(), partials_.data(), partial_count_ * sizeof(GlobalOf<P>), device_.stream());
       device_.stream().Synchronize(context);
@@ -267,9 +246,7 @@ class CudaSteps final : public StepSet {
     }
   }
   void WriteOutput(const RoundState& round, std::byte* out) override {
-    kernels::Output<P>
-        <<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), As(round), reinterpret_cast<OutputOf<P>*>(out));
-    Check("Output");
+    Launch("Output", kernels::Output<P>, Blocks(s().graph.owned), s(), As(round), reinterpret_cast<OutputOf<P>*>(out));
   }
   void CopyValues(std::byte* host, const WaitContext& context) override {
     device_.stream().Synchronize(context);  // a copy to pageable memory itself waits without a deadline
@@ -398,6 +375,12 @@ class CudaSteps final : public StepSet {
   unsigned Blocks(std::size_t threads) const {
     return static_cast<unsigned>(std::clamp<std::size_t>((threads + kBlock - 1) / kBlock, 1, max_blocks_));
   }
+  /// A kernel of kernels.cuh.
+  template <class Kernel, class... Arguments>
+  void Launch(const char* step, Kernel kernel, unsigned blocks, Arguments&&... arguments) {
+    LaunchOverlapped(overlaps_, kernel, blocks, kBlock, stream(), std::forward<Arguments>(arguments)...);
+    Check(step);
+  }
   void Check(const char* step) {
     clear_ = reported_ = false;  // whatever runs may count
     const cudaError_t error = cudaGetLastError();
@@ -410,6 +393,7 @@ class CudaSteps final : public StepSet {
   Device& device_;
   ProgramState<P> state_;
   unsigned max_blocks_;
+  bool overlaps_;                                  // launches: see LaunchOverlapped
   unsigned gather_blocks_ = 1, apply_blocks_ = 1;  // as many as are resident at once
   std::size_t border_ = 0;                         // entries of all peers'
   Pinned<kernels::Report> report_;
