@@ -72,6 +72,11 @@ __global__ void __launch_bounds__(kBlock) AdvanceSlices(StateRef<P> s, RoundOf<P
   cuda::AdvanceSlices(Grid{}, s, round, queue_out);
 }
 template <class P>
+__global__ void __launch_bounds__(kBlock) AdvanceHub(StateRef<P> s, RoundOf<P> round, bool queue_out) {
+  AwaitEarlierKernels();
+  cuda::AdvanceHub(Grid{}, s, round, queue_out);
+}
+template <class P>
 __global__ void __launch_bounds__(kBlock) SettleHalo(StateRef<P> s) {
   AwaitEarlierKernels();
   cuda::SettleHalo(Grid{}, s);

@@ -189,6 +189,25 @@ __device__ void AdvanceSlices(const Group& group, const StateRef<P>& s, const Ro
   detail::FlushCount(s, temp_storage);
 }
 
+/// Push from a queue of one hub, whose row all blocks share: what Advance and AdvanceSlices do in two kernels. Not for
+/// programs whose Consume changes the value.
+template <class P, class Group>
+__device__ void AdvanceHub(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool queue_out) {
+  static_assert(!Traits<P>::kHasConsume);
+  __shared__ detail::PushTempStorage<P> temp_storage;
+  detail::StartCount(s, temp_storage);
+  __syncthreads();
+  const LocalId v = s.frontier[0];
+  const EdgeIndex begin = s.graph.forward.offsets[v], degree = s.graph.forward.offsets[v + 1] - begin;
+  const SharedOf<P> shared = TakeShared(s, v);
+  const EdgeIndex stride = EdgeIndex{BlockCount(group)} * kBlock;
+  for (EdgeIndex k = EdgeIndex{BlockRank(group)} * kBlock + Warp() * 32; k < degree; k += stride) {
+    detail::PushStrip(s, temp_storage, round, k + Lane() < degree, v, shared, begin + k + Lane(), queue_out);
+  }
+  detail::FlushCount(s, temp_storage);
+  if (IsFirst(group)) atomics::Add<true>(&s.control->edges_touched, std::uint64_t{degree});
+}
+
 /// After a push whose messages are bits and leave no queue: halo vertices whose owners have had a message are left out, and
 /// those that are left are counted. What DeliverBit does for one vertex is done for a word of them.
 template <class P, class Group>

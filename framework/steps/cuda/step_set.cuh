@@ -73,12 +73,14 @@ class CudaSteps final : public StepSet {
     if constexpr (Traits<P>::kCanPush) {
       state_.CheckRoundMessage(As(round));
       StateRef<P> state = s();
-      // Enough warps for a vertex each, but none for fewer than 32 edges.
-      const std::size_t warps = std::min<std::size_t>(count, form == Form::kQueue ? edges / 32 + 1 : count);
-      Launch("Advance", kernels::Advance<P>, Blocks(warps * 32), state, As(round), form, count, queue_out);
-      // `edges` are those of changed vertices; of kAll the others send too.
-      if (s().graph.forward.max_degree >= kHubDegree && (form == Form::kAll || edges >= kHubDegree)) {
-        Launch("AdvanceSlices", kernels::AdvanceSlices<P>, max_blocks_, state, As(round), queue_out);
+      if (!AdvancesHub(round, form, count, edges, queue_out)) {
+        // Enough warps for a vertex each, but none for fewer than 32 edges.
+        const std::size_t warps = std::min<std::size_t>(count, form == Form::kQueue ? edges / 32 + 1 : count);
+        Launch("Advance", kernels::Advance<P>, Blocks(warps * 32), state, As(round), form, count, queue_out);
+        // `edges` are those of changed vertices; of kAll the others send too.
+        if (s().graph.forward.max_degree >= kHubDegree && (form == Form::kAll || edges >= kHubDegree)) {
+          Launch("AdvanceSlices", kernels::AdvanceSlices<P>, max_blocks_, state, As(round), queue_out);
+        }
       }
       if constexpr (Traits<P>::kHasRoundMessage) {
         if (!queue_out && !KeepsMessages(state) && s().graph.parts > 1) {
@@ -374,6 +376,16 @@ class CudaSteps final : public StepSet {
   cudaStream_t stream() const { return static_cast<cudaStream_t>(device_.stream().native()); }
   unsigned Blocks(std::size_t threads) const {
     return static_cast<unsigned>(std::clamp<std::size_t>((threads + kBlock - 1) / kBlock, 1, max_blocks_));
+  }
+  /// Pushes from a queue of one hub alone. Returns whether it was that.
+  bool AdvancesHub(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out) {
+    if constexpr (!Traits<P>::kHasConsume) {
+      if (form != Form::kQueue || count != 1 || edges < kHubDegree) return false;
+      Launch("AdvanceHub", kernels::AdvanceHub<P>, Blocks(edges), s(), As(round), queue_out);
+      return true;
+    } else {
+      return false;
+    }
   }
   /// A kernel of kernels.cuh.
   template <class Kernel, class... Arguments>
