@@ -169,32 +169,6 @@ Table CrossoverTable(const CostModel& model, const std::vector<ShownPair>& pairs
   return table;
 }
 
-std::string ProbeText(const ProbeResult& probe) {
-  if (probe.unit == "us") return fmt::format("{:.3f} us", probe.value);
-  if (probe.unit == "bytes/s") return FormatBandwidth(probe.value);
-  return fmt::format("{:.3f} G/s", probe.value / 1e9);
-}
-
-/// One row a name: pairs and devices have nearly the same figures where the machine is even.
-Table ProbeTable(const Calibration& calibration) {
-  std::map<std::string, std::vector<const ProbeResult*>> of_names;
-  bool third = false;
-  for (const ProbeResult& probe : calibration.probes) {
-    of_names[probe.name].push_back(&probe);
-    third = third || probe.from == 2;
-  }
-  const bool one_for_all = calibration.model.devices() > 2 && !third;
-  Table table{one_for_all ? "Memory and launches, of one device and one pair that stand for all"
-                          : "Memory and launches, over all devices",
-              {{"PROBE", "LEAST", "MOST"}}};
-  for (const auto& [name, probes] : of_names) {
-    const auto [least, most] =
-        std::minmax_element(probes.begin(), probes.end(), [](const auto* a, const auto* b) { return a->value < b->value; });
-    table.rows.push_back({name, ProbeText(**least), ProbeText(**most)});
-  }
-  return table;
-}
-
 /// What the table of choices is not.
 constexpr std::string_view kAlone =
     "Of paths that --comm auto takes, for a block alone; runs choose beside all buffers that are under way at once, and "
@@ -267,7 +241,6 @@ std::string CostsText(const Topology& topology, const CostReport& report) {
   add(CostTable(topology, model, pairs, MeasuredLoad::kAlone));
   if (model.measured()) add(CostTable(topology, model, pairs, MeasuredLoad::kAllToAll));
   add(CrossoverTable(model, pairs));
-  if (model.measured()) add(ProbeTable(report.calibration));
   for (const std::string& what : report.calibration.notes) text += fmt::format("\nnote: {}\n", what);
   return text;
 }
@@ -335,14 +308,6 @@ Json CostsJson(const CostReport& report) {
     }
   });
   if (!model.measured()) return json;
-  json["probes"] = Json::array();
-  for (const ProbeResult& probe : report.calibration.probes) {
-    json["probes"].push_back({{"name", probe.name},
-                              {"from", device(probe.from, probe.from != ProbeResult::kNone)},
-                              {"to", device(probe.to, probe.to != ProbeResult::kNone)},
-                              {"value", probe.value},
-                              {"unit", probe.unit}});
-  }
   json["notes"] = report.calibration.notes;
   return json;
 }
@@ -375,7 +340,6 @@ std::string CostsSection(const Topology& topology, const CostReport& report) {
       "Time over size, both logarithmic, of one pair for each kind of link; circles are where another path that --comm auto "
       "takes becomes the fastest.");
   for (const MeasuredLoad load : kAllLoads) fold(CostTable(topology, model, pairs, load));
-  if (model.measured()) fold(ProbeTable(report.calibration));
   for (const std::string& what : report.calibration.notes) note(what);
   return html;
 }

@@ -97,7 +97,6 @@ Calibration Calibrate(std::span<Device* const> devices, const CalibrationOptions
   const calibration::States states(devices, bits);
   // Barriers of many host devices are slow, and the same memory joins any two of them.
   const bool may_be_alike = options.quick && host && devices.size() > 2;
-  bool all_alike = may_be_alike;
 
   const auto tell = [&](std::string_view what) {
     if (options.progress) options.progress(what);
@@ -122,7 +121,6 @@ Calibration Calibrate(std::span<Device* const> devices, const CalibrationOptions
       for (PartId from = 0; from < devices.size(); ++from) {
         for (PartId to = 0; to < devices.size(); ++to) alike = alike && (from == to || joined(from, to));
       }
-      all_alike = all_alike && alike;
       std::vector<calibration::Pattern> patterns =
           calibration::PatternsBetween(static_cast<PartId>(devices.size()), joined, alike);
       if (patterns.empty()) continue;
@@ -134,8 +132,6 @@ Calibration Calibrate(std::span<Device* const> devices, const CalibrationOptions
       Log().warn("{}", result.notes.back());
     }
   }
-  tell("memory and launches");
-  calibration::ProbeAll(devices, states, options, all_alike, result.probes);
   result.model.set_measured(true);
   result.seconds = calibration::Seconds(start);
   return result;

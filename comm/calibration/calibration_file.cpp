@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 /// Raised when the text changes, or when transports, what is measured or how it is fitted do, so that old figures would
 /// mislead.
-constexpr int kVersion = 7;
+constexpr int kVersion = 8;
 constexpr std::string_view kTitle = "chatty-calibration";
 constexpr std::size_t kMaxBytes = std::size_t{64} << 20;  // 64 devices and 6 paths have some 20 MiB
 
@@ -82,8 +82,8 @@ std::size_t Index(std::istream& words, std::string_view field, std::size_t count
 
 /// @{
 /// Figures up to these are possible, and times, sizes and crossovers that are computed from them stay finite and fit 64
-/// bits: 1000 s, a byte or an entry a second, 1 TB, and for probes 1e18 bytes/s.
-constexpr double kMostUs = 1e9, kMostUsEach = 1e6, kMostBytes = 1e12, kMostError = 1e9, kMostProbe = 1e18;
+/// bits: 1000 s, a byte or an entry a second, and 1 TB.
+constexpr double kMostUs = 1e9, kMostUsEach = 1e6, kMostBytes = 1e12, kMostError = 1e9;
 /// @}
 std::string Next(std::istream& words) {
   std::string word;
@@ -146,9 +146,6 @@ std::string CalibrationText(std::string_view fingerprint, const Calibration& cal
       }
     }
   }
-  for (const ProbeResult& probe : calibration.probes) {
-    text += fmt::format("probe {} {} {} {} {}\n", Word(probe.name), probe.from, probe.to, probe.value, Word(probe.unit));
-  }
   for (std::string note : calibration.notes) {
     for (char& c : note) {
       if (static_cast<unsigned char>(c) < 32) c = ' ';
@@ -206,14 +203,6 @@ Calibration ParseCalibration(std::string_view text, std::string_view fingerprint
       cost.samples = Number<std::uint32_t>(words, "samples", 1, std::numeric_limits<std::uint32_t>::max());
       cost.largest = Number(words, "largest", 0.0, kMostBytes);
       model.set_cost(path, from, to, encoding, load, cost);
-    } else if (what == "probe") {
-      ProbeResult& probe = calibration.probes.emplace_back();
-      probe.name = Next(words);
-      for (std::int32_t* const device : {&probe.from, &probe.to}) {
-        *device = Number(words, "the device of a probe", ProbeResult::kNone, static_cast<std::int32_t>(devices) - 1);
-      }
-      probe.value = Number(words, "the value of a probe", 0.0, kMostProbe);
-      probe.unit = Next(words);
     } else if (what == "note") {
       words.get();  // the space
       std::getline(words, calibration.notes.emplace_back());

@@ -1,6 +1,5 @@
 /// \file
-/// The measurements of a calibration, of paths and of memory and launches, and what they share: times, and
-/// the values that buffers are packed from.
+/// The measurement of a path, its times, and the values that buffers are packed from.
 #pragma once
 
 #include <algorithm>
@@ -72,10 +71,5 @@ std::vector<Pattern> PatternsBetween(PartId parts, const std::function<bool(Part
 void MeasurePath(std::span<Device* const> devices, const States& states, Transport& transport, std::vector<Pattern> patterns,
                  std::span<const std::size_t> sizes, bool quick, bool alike, double seconds, CostModel& model,
                  std::size_t path);
-
-/// Appends the results of all probes of launches and accesses to memory, without a transport. `alike`: probes the first
-/// device, and the pairs of the first two.
-void ProbeAll(std::span<Device* const> devices, const States& states, const CalibrationOptions& options, bool alike,
-              std::vector<ProbeResult>& results);
 
 }  // namespace chatty::calibration

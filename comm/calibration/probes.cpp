@@ -1,7 +1,6 @@
 #include "chatty/comm/calibration/probes.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "chatty/core/atomics.h"
 #include "chatty/core/config.h"
@@ -140,26 +139,6 @@ void Unpack(Device& device, const State& state, const std::byte* buffer, const P
         }
       });
   }
-}
-
-void Read(Device& device, const std::uint32_t* memory, std::size_t words, const std::uint32_t* order) {
-  CHATTY_ON_GPU(device, Read(device, memory, words, order));
-  std::atomic<std::uint32_t> sink{0};  // uses what is read
-  Divide(device, words, [&](std::size_t begin, std::size_t end) {
-    std::uint32_t sum = 0;
-    if (order == nullptr) {
-      for (std::size_t i = begin; i < end; ++i) sum += memory[i];
-    } else {
-      for (std::size_t i = begin; i < end; ++i) sum += memory[order[i]];
-    }
-    sink.fetch_add(sum, std::memory_order_relaxed);
-  });
-}
-
-void LaunchNothing(Device& device) {
-  CHATTY_ON_GPU(device, LaunchNothing(device));
-  WorkerTeam& team = *device.team();
-  team.Run(team.size(), [](TeamMember&) {});
 }
 
 Versions SoftwareVersions() {

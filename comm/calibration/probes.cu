@@ -55,8 +55,6 @@ __global__ void __launch_bounds__(kBlock)
   for (std::size_t i = words / 4 * 4 + First(); i < words; i += Stride()) values[i] = min(values[i], buffer[i]);
 }
 
-/// A sum that no memory has. Kernels compare with it to use what they read.
-constexpr std::uint64_t kNever = ~std::uint64_t{0};
 constexpr unsigned kFull = 0xffffffffu, kWarps = kBlock / 32;
 __device__ unsigned Lane() { return threadIdx.x % 32; }
 
@@ -179,19 +177,6 @@ __global__ void __launch_bounds__(kBlock) UnpackBitmapKernel(State state, const 
   }
 }
 
-/// `never` is kNever. A null `order`: one word after the other, four at once.
-__global__ void __launch_bounds__(kBlock)
-    ReadKernel(const std::uint32_t* memory, std::size_t words, const std::uint32_t* order, std::uint64_t never) {
-  std::uint64_t sum = 0;
-  for (std::size_t i = First(); order == nullptr && i < words / 4; i += Stride()) {
-    const uint4 four = reinterpret_cast<const uint4*>(memory)[i];
-    sum += std::uint64_t{four.x} + four.y + four.z + four.w;
-  }
-  for (std::size_t i = First(); order != nullptr && i < words; i += Stride()) sum += memory[order[i]];
-  if (sum == never) __trap();
-}
-__global__ void NothingKernel() {}
-
 /// Threads that pack and unpack a buffer: one for four words in order, one an entry, a warp a segment of a bitmap.
 std::size_t ThreadsFor(const ProbeBuffer& buffer) {
   switch (buffer.encoding) {
@@ -246,16 +231,6 @@ void Unpack(Device& device, const State& state, const std::byte* buffer, const P
       UnpackBitmapKernel<<<blocks, kBlock, 0, stream>>>(state, buffer, shape);
       break;
   }
-  CHATTY_CUDA(cudaGetLastError());
-}
-
-void Read(Device& device, const std::uint32_t* memory, std::size_t words, const std::uint32_t* order) {
-  ReadKernel<<<Blocks(device, words), kBlock, 0, StreamOf(device)>>>(memory, words, order, kNever);
-  CHATTY_CUDA(cudaGetLastError());
-}
-
-void LaunchNothing(Device& device) {
-  NothingKernel<<<1, 32, 0, StreamOf(device)>>>();
   CHATTY_CUDA(cudaGetLastError());
 }
 

@@ -1,5 +1,5 @@
 /// \file
-/// The work that a calibration times: packing and unpacking as engines do it, and single kinds of access. Host devices run
+/// The work that a calibration times: packing and unpacking as engines do it. Host devices run
 /// it on their team, GPUs in small kernels. The thread that drives the device and has made it current enqueues all work on
 /// the device's stream.
 #pragma once
@@ -75,12 +75,6 @@ void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuff
 void Unpack(Device& device, const State& state, const std::byte* buffer, const ProbeBuffer& shape);
 /// @}
 
-/// Reads `words` words of `memory`, which `device` can address: one after the other, or, with `order`, at its indices.
-void Read(Device& device, const std::uint32_t* memory, std::size_t words, const std::uint32_t* order);
-
-/// A kernel, or a job of the team, that does nothing.
-void LaunchNothing(Device& device);
-
 /// The versions of CUDA's driver and runtime and of NCCL that are in use, as their libraries number them; 0 without.
 struct Versions {
   int driver = 0;   ///< 13000 for 13.0
@@ -94,8 +88,6 @@ namespace cuda {
 void Prepare(Device& device, const State& state);
 void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuffer& shape);
 void Unpack(Device& device, const State& state, const std::byte* buffer, const ProbeBuffer& shape);
-void Read(Device& device, const std::uint32_t* memory, std::size_t words, const std::uint32_t* order);
-void LaunchNothing(Device& device);
 Versions SoftwareVersions();
 }  // namespace cuda
 

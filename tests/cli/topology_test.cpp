@@ -215,7 +215,6 @@ TEST_F(CliTest, TopologyMeasuresCosts) {
   EXPECT_NE(text.find("Costs, measured in"), std::string::npos) << text;
   EXPECT_NE(text.find("ALPHA us"), std::string::npos) << text;
   EXPECT_NE(text.find("Crossovers"), std::string::npos) << text;
-  EXPECT_NE(text.find("launch-sync"), std::string::npos) << text;
   const Json costs = Json::parse(ReadAll(record)).at("costs");
   EXPECT_EQ(costs.at("measured"), true);
   EXPECT_EQ(costs.at("quick"), true);
@@ -231,7 +230,6 @@ TEST_F(CliTest, TopologyMeasuresCosts) {
   const std::size_t each = 4 * costs.at("paths").size();  // there and back, and a broadcast of either device
   EXPECT_EQ(alone, (std::map<std::string, std::size_t>{{"sparse", each}, {"bitmap", each}, {"dense", each}}));
   EXPECT_EQ(broadcasts, 3 * each);
-  EXPECT_GT(costs.at("probes").size(), 12u);
   EXPECT_EQ(costs.at("choices").size(), 12u);
   const std::string html = ReadAll(page);
   EXPECT_NE(html.find("class=\"line p0\""), std::string::npos);

@@ -77,7 +77,6 @@ Calibration Example() {
   model.set_cost(1, 2, 2, Encoding::kDense, MeasuredLoad::kAllToAll, cost);
   model.set_measured(true);
   calibration.model = model;
-  calibration.probes = {{"launch-sync", 0, ProbeResult::kNone, 8.5, "us"}, {"peer-atomic-random", 0, 1, 6.6e9, "1/s"}};
   calibration.quick = true;
   calibration.seconds = 1.5;
   calibration.notes = {"nccl is not measured: it is not there"};
@@ -108,14 +107,13 @@ TEST_F(CacheTest, WhatIsKeptComesBack) {
 }
 
 TEST_F(CacheTest, SeedsOfTheFuzzerAreOfThisVersion) {
-  for (const char* seed : {"cost", "broadcast", "probe"}) {
+  for (const char* seed : {"cost", "broadcast"}) {
     const std::string text = Read(std::string(CHATTY_SOURCE_DIR "/tests/fuzz/corpus/costs/") + seed).substr(1);
     const Calibration calibration = ParseCalibration(WithChecksum(text), "a machine\n");
     const CostModel& model = calibration.model;
     EXPECT_EQ(model.cost(0, 0, 1, Encoding::kSparse).exists(), seed == std::string_view("cost"));
     EXPECT_EQ(model.cost(0, 1, 1, Encoding::kDense, MeasuredLoad::kAllToAll).exists(),
               seed == std::string_view("broadcast"));
-    EXPECT_EQ(calibration.probes.size(), seed == std::string_view("probe") ? 1u : 0u);
   }
 }
 
@@ -144,7 +142,7 @@ TEST_F(CacheTest, EveryDamageIsNoticed) {
   EXPECT_TRUE(LoadCalibration(fingerprint).calibration);
 }
 
-/// The text with another figure in a line of costs or probes and a checksum that is right.
+/// The text with another figure in a line of costs and a checksum that is right.
 std::string WithFigure(std::string text, std::string_view line, std::size_t word, std::string_view figure) {
   std::size_t at = text.find(fmt::format("\n{} ", line)) + 1;
   for (; word > 0; --word) at = text.find(' ', at) + 1;
@@ -165,8 +163,7 @@ TEST_F(CacheTest, FiguresThatNoMachineHasAreRefused) {
                              Field{"cost", 9, "error is no number from 0 to 1000000000"},
                              Field{"cost", 10, "samples is no number from 1 to 4294967295"},
                              Field{"cost", 11, "largest is no number from 0 to 1000000000000"},
-                             Field{"cost", 1, "the path of a cost is no number from 0 to 1"},
-                             Field{"probe", 4, "the value of a probe is no number from 0 to 1e+18"}}) {
+                             Field{"cost", 1, "the path of a cost is no number from 0 to 1"}}) {
     SCOPED_TRACE(field.says);
     EXPECT_NO_THROW(ParseCalibration(WithFigure(text, field.line, field.word, "1"), fingerprint));
     for (const std::string_view figure : {"1e308", "-1", "inf", "nan", "much"}) {
@@ -185,14 +182,14 @@ TEST_F(CacheTest, DamageIsToldWithoutWhatTerminalsObey) {
     ParseCalibration("chatty-calibration 1\x1b[31m\n", "m\n");
     ADD_FAILURE() << "taken";
   } catch (const InputError& error) {
-    EXPECT_EQ(std::string(error.what()), "was written by another version ('1\\x1b[31m'; this is 7)");
+    EXPECT_EQ(std::string(error.what()), "was written by another version ('1\\x1b[31m'; this is 8)");
   }
 }
 
 TEST_F(CacheTest, OtherVersionsAreNotTrusted) {
   const std::string fingerprint = "machine\n";
   std::string text = CalibrationText(fingerprint, Example());
-  text.replace(text.find(" 7\n"), 3, " 6\n");
+  text.replace(text.find(" 8\n"), 3, " 7\n");
   fs::create_directories(folder_);
   Write(CalibrationFile(fingerprint), text);
   const LoadedCalibration loaded = LoadCalibration(fingerprint);
@@ -418,18 +415,6 @@ TEST_P(CalibrateTest, CoversEveryPathPairAndLoad) {
       }
     }
   }
-}
-
-TEST_P(CalibrateTest, ProbesAreFiniteAndPositive) {
-  std::set<std::string> names;
-  for (const ProbeResult& probe : Result().calibration.probes) {
-    names.insert(probe.name);
-    EXPECT_GT(probe.value, 0) << probe.name;
-    EXPECT_TRUE(std::isfinite(probe.value)) << probe.name;
-    EXPECT_TRUE(probe.unit == "us" || probe.unit == "bytes/s" || probe.unit == "1/s") << probe.unit;
-  }
-  EXPECT_EQ(names, (std::set<std::string>{"launch", "launch-sync", "local-read", "local-read-random", "host-read",
-                                          "host-read-random", "peer-read", "peer-read-random"}));
 }
 
 TEST_P(CalibrateTest, TellsHowLongItTook) {
