@@ -59,8 +59,8 @@ LoadedCalibration LoadCalibration(std::string_view fingerprint);
 void SaveCalibration(std::string_view fingerprint, const Calibration& calibration);
 
 /// @{
-/// The text of a kept calibration, and back: lines of words and numbers, with a checksum. Parsing throws InputError, naming
-/// the fault, for any text that this version did not write for this fingerprint.
+/// The text of a kept calibration, and back: lines of numbers, with a checksum. Parsing throws InputError, naming the fault,
+/// for any text that this version did not write for this fingerprint.
 std::string CalibrationText(std::string_view fingerprint, const Calibration& calibration);
 Calibration ParseCalibration(std::string_view text, std::string_view fingerprint);
 /// @}

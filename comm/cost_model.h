@@ -100,6 +100,16 @@ class CostModel {
                 const Cost& cost) noexcept {
     costs_[Index(path, from, to, encoding, load)] = cost;
   }  ///< sets what cost() returns
+  /// Calls body(path, from, to, encoding, load, cost) for each cost that exists.
+  template <class Body>
+  void ForEachCost(const Body& body) const {
+    for (std::size_t i = 0; i < costs_.size(); ++i) {
+      if (!costs_[i].exists()) continue;
+      const std::size_t encoding = i / kMeasuredLoads % kEncodings, pair = i / kMeasuredLoads / kEncodings;
+      body(pair / devices_ / devices_, pair / devices_ % devices_, pair % devices_, static_cast<Encoding>(encoding),
+           static_cast<MeasuredLoad>(i % kMeasuredLoads), costs_[i]);
+    }
+  }
   /// The cost that predictions use: an encoding that was not measured counts as dense, all-to-all as alone.
   const Cost& KnownCost(std::size_t path, std::size_t from, std::size_t to, Encoding encoding,
                         MeasuredLoad load = MeasuredLoad::kAlone) const noexcept;
