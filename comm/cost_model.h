@@ -74,14 +74,11 @@ class CostModel {
   std::size_t devices() const noexcept { return devices_; }                  ///< number of devices
   bool measured() const noexcept { return measured_; }                       ///< false: nominal
   void set_measured(bool measured) noexcept { measured_ = measured; }        ///< as measured()
-  /// Sets links_apart, all_reach and engine_us, which are not kept with a calibration, from the masked topology.
+  /// Sets links_apart and engine_us, which are not kept with a calibration, from the masked topology.
   void SetMachine(const Topology& topology);
   /// Whether links between devices are apart from their ways to host memory: NVLinks are, PCIe is not. If apart, traffic
   /// over one does not wait for traffic over the other (LinksApart).
   bool links_apart() const noexcept { return links_apart_; }
-  /// Whether all pairs reach each other's memory. If not, NCCL goes through host memory: it takes no list of pairs
-  /// (AllReach).
-  bool all_reach() const noexcept { return all_reach_; }
   /// Extra time of engines' buffers over those of a calibration, on any path; 0 for nominal costs.
   double engine_us() const noexcept { return measured_ ? engine_us_ : 0; }
   /// The index of a path; kNoPath for another name.
@@ -139,7 +136,7 @@ class CostModel {
 
   std::vector<std::string> paths_;
   std::size_t devices_ = 0;
-  bool measured_ = false, links_apart_ = false, all_reach_ = true;
+  bool measured_ = false, links_apart_ = false;
   double engine_us_ = 0;
   std::vector<Cost> costs_;  // [path][from][to][encoding][load]
 };
