@@ -4,7 +4,6 @@
 /// and unpacking. A value: engines copy it and query it before each message.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -149,8 +148,7 @@ struct CostSample {
 };
 /// The line with the least squares of relative errors, so that small and large buffers count alike and a late thread counts
 /// little. No coefficient is negative. Samples at one size alone give a constant. If bytes seem to be free, they take the
-/// line's error at the largest size, so that no path carries longer buffers in no time. Throws UsageError for no samples, or
-/// times and sizes that are negative or not finite.
+/// line's error at the largest size, so that no path carries longer buffers in no time. Takes one sample or more.
 Cost FitCost(std::span<const CostSample> samples);
 
 }  // namespace chatty

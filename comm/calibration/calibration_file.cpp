@@ -54,9 +54,8 @@ std::string Head(std::string_view fingerprint) {
 }  // namespace
 
 std::string MachineFingerprint(const Topology& topology, const LinkMask& links) {
-  const probes::Versions versions = probes::SoftwareVersions();
-  std::string text = fmt::format("chatty {} driver {} cuda {} nccl {}\nmask {}\nmachine {}\n", Version(), versions.driver,
-                                 versions.runtime, versions.nccl, links.CanonicalText(topology.size()), topology.name());
+  std::string text = fmt::format("chatty {} {}\nmask {}\nmachine {}\n", Version(), probes::SoftwareVersions(),
+                                 links.CanonicalText(topology.size()), topology.name());
   for (const TopologyDevice& device : topology.devices()) {
     // Memory is rounded: what firmware and kernels keep for themselves changes from boot to boot.
     text += fmt::format("device {} {} {} {} {} {} {} {} {} {} {} {} {}\n", device.label, device.name, device.memory >> 30,

@@ -45,18 +45,6 @@ void Prepare(Device& device, const State& state) {
   });
 }
 
-std::size_t ProbeBuffer::bytes() const {
-  switch (encoding) {
-    case Encoding::kSparse:
-      return count * sizeof(Entry);
-    case Encoding::kBitmap:
-      return values_at() + held() * sizeof(std::uint32_t);
-    case Encoding::kDense:
-      break;
-  }
-  return count * sizeof(std::uint32_t);
-}
-
 ProbeBuffer ProbeBuffer::Of(Encoding encoding, std::size_t bytes, unsigned every) {
   ProbeBuffer buffer{encoding, 0, every};
   if (encoding == Encoding::kBitmap) {
@@ -141,13 +129,13 @@ void Unpack(Device& device, const State& state, const std::byte* buffer, const P
   }
 }
 
-Versions SoftwareVersions() {
-  Versions versions;
+std::string SoftwareVersions() {
+  std::string versions;
 #if CHATTY_WITH_CUDA
   versions = cuda::SoftwareVersions();
 #endif
 #if CHATTY_WITH_NCCL
-  if (ncclGetVersion(&versions.nccl) != ncclSuccess) versions.nccl = 0;
+  if (int nccl = 0; ncclGetVersion(&nccl) == ncclSuccess) versions += " nccl " + std::to_string(nccl);
 #endif
   return versions;
 }
