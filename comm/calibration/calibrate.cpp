@@ -251,8 +251,8 @@ void Fit(std::array<std::vector<CostSample>, kEncodings> samples, const std::fun
   }
 }
 
-/// The sizes, up to `most`, whose buffers leave half of a GPU's memory and three quarters of the host's; the fewest in any
-/// case.
+/// The sizes, up to `most`, whose buffers leave half of a GPU's memory and three quarters of the host's. Throws
+/// OutOfMemoryError where between host devices even the fewest do not.
 std::span<const std::size_t> SizesThatFit(std::string_view path, std::span<Device* const> devices,
                                           std::span<const std::size_t> sizes, std::size_t most, TransportOptions& options,
                                           PairBytesTable& capacities) {
@@ -277,7 +277,13 @@ std::span<const std::size_t> SizesThatFit(std::string_view path, std::span<Devic
         fits = fits && memory.devices[d] <= free / 2 / sharers;
       }
     }
-    if ((fits && on_host <= allowed) || sizes.size() <= kFewestSizes) return sizes;
+    const bool fewest = sizes.size() <= kFewestSizes;
+    if ((fits || fewest) && on_host <= allowed) return sizes;
+    if (fewest && kind == DeviceKind::kCuda) return sizes;  // these are few
+    if (fewest) {
+      Throw<OutOfMemoryError>("buffers of {} bytes between {} devices take {} MiB, and {} may be taken", sizes.back(),
+                              devices.size(), on_host >> 20, allowed >> 20);
+    }
   }
 }
 
