@@ -1,7 +1,13 @@
 #include "chatty/cli/cost_curves.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstddef>
+#include <cmath>
+#include <utility>
+
+#include "chatty/cli/compare/svg.h"
+#include "chatty/cli/text.h"
 
 namespace chatty::cli {
 
@@ -9,42 +15,85 @@ CostCurves CurvesOf(const CostModel& model, std::string_view pair, std::size_t f
   CostCurves curves;
   curves.measured = model.measured();
   curves.pair = pair;
-  const double per_byte = kind.bytes_per_entry > 0 ? 1 / kind.bytes_per_entry : 0;
-  const auto cost = [&](std::size_t path) -> const Cost& {
-    return model.KnownCost(path, from, to, kind.encoding, kind.load);
-  };
-  const auto us = [&](std::size_t path, double bytes) { return cost(path).Us(bytes, bytes * per_byte); };
-  const auto slope = [&](std::size_t path) {
-    return cost(path).beta_us_per_byte + cost(path).gamma_us_per_entry * per_byte;
-  };
-  std::size_t now = CostModel::kNoPath;
+  const CostLine* now = nullptr;
   for (std::size_t path = 0; path < model.paths().size(); ++path) {
-    if (!cost(path).exists()) continue;
-    CostLine& line = curves.lines.emplace_back(CostLine{model.paths()[path], {}});
-    for (double bytes = kLeastCurve; bytes <= kMostCurve; bytes *= 2) line.points.emplace_back(bytes, us(path, bytes));
-    if (now == CostModel::kNoPath || us(path, kLeastCurve) < us(now, kLeastCurve)) now = path;
+    const Cost& cost = model.KnownCost(path, from, to, kind.encoding, kind.load);
+    if (!cost.exists()) continue;
+    curves.lines.push_back({model.paths()[path], cost.alpha_us,
+                            cost.beta_us_per_byte + cost.gamma_us_per_entry / kind.bytes_per_entry,
+                            cost.samples > 0 ? cost.largest : std::numeric_limits<double>::infinity()});
   }
-  if (now != CostModel::kNoPath) curves.first = model.paths()[now];
+  for (const CostLine& line : curves.lines) {
+    if (now == nullptr || line.Us(kLeastCurve) < now->Us(kLeastCurve)) now = &line;
+  }
+  if (now != nullptr) curves.first = now->path;
   // The lower envelope of lines, from left to right: the next path is the flatter one whose line is met first.
-  for (double at = kLeastCurve; now != CostModel::kNoPath;) {
-    std::size_t next = CostModel::kNoPath;
+  for (double at = kLeastCurve; now != nullptr;) {
+    const CostLine* next = nullptr;
     double meet = kMostCurve;
-    for (std::size_t path = 0; path < model.paths().size(); ++path) {
-      if (!cost(path).exists() || slope(path) >= slope(now)) continue;
-      const double there = std::max(at, (cost(path).alpha_us - cost(now).alpha_us) / (slope(now) - slope(path)));
-      if (there < meet || (there == meet && next != CostModel::kNoPath && slope(path) < slope(next))) {
+    for (const CostLine& line : curves.lines) {
+      if (line.us_per_byte >= now->us_per_byte) continue;
+      const double there = std::max(at, (line.us - now->us) / (now->us_per_byte - line.us_per_byte));
+      if (there < meet || (there == meet && next != nullptr && line.us_per_byte < next->us_per_byte)) {
         meet = there;
-        next = path;
+        next = &line;
       }
     }
-    if (next != CostModel::kNoPath) {
-      curves.crossings.push_back({meet, model.paths()[now], model.paths()[next], us(next, meet),
-                                  cost(now).Extrapolates(meet) || cost(next).Extrapolates(meet)});
+    if (next != nullptr) {
+      curves.crossings.push_back({meet, now->path, next->path, meet > std::min(now->largest, next->largest)});
     }
     at = meet;
     now = next;
   }
   return curves;
+}
+
+std::vector<std::pair<double, double>> CostLine::Points() const {
+  std::vector<std::pair<double, double>> points;
+  for (double bytes = kLeastCurve; bytes <= kMostCurve; bytes *= 2) points.emplace_back(bytes, Us(bytes));
+  return points;
+}
+
+std::string DescribeCrossovers(const CostCurves& curves) {
+  std::string text = curves.first;
+  for (const CostCurves::Crossing& crossing : curves.crossings) {
+    text += fmt::format(", from {}{} {}", FormatBytes(static_cast<std::uint64_t>(std::llround(crossing.bytes))),
+                        crossing.extrapolated ? "~" : "", crossing.after);
+  }
+  return text;
+}
+
+std::string DrawCurves(const CostCurves& curves, const std::function<std::string(std::string_view)>& stroke) {
+  constexpr double kLeft = 46, kRight = 350, kBottom = 260, kTop = 22;
+  double low = std::numeric_limits<double>::infinity(), high = 0;
+  for (const CostLine& line : curves.lines) {
+    low = std::min(low, line.Us(kLeastCurve));
+    high = std::max(high, line.Us(kMostCurve));
+  }
+  Svg svg(kRight + 10, kBottom + 34, "Time of a message over its size, " + curves.pair);
+  const Scale y = Scale::Log(low, high, kBottom, kTop);
+  const auto x = [](double bytes) {
+    return kLeft + (kRight - kLeft) * std::log2(bytes / kLeastCurve) / std::log2(kMostCurve / kLeastCurve);
+  };
+  svg.Text(kLeft, kTop - 8, "e f", "µs");
+  for (const double us : y.Ticks()) {
+    svg.Line(kLeft, y(us), kRight, y(us), "grid-line");
+    svg.Text(kLeft - 6, y(us) + 4, "e f", TickText(us));
+  }
+  for (double bytes = kLeastCurve; bytes <= kMostCurve; bytes *= 64) {
+    svg.Line(x(bytes), kTop, x(bytes), kBottom, "grid-line");
+    svg.Text(x(bytes), kBottom + 14, "m f", SizeText(bytes));
+  }
+  svg.Text(kRight, kBottom + 29, "e f", "size of the message");
+  for (const CostLine& line : curves.lines) {
+    std::vector<std::pair<double, double>> points;
+    for (const auto& [bytes, us] : line.Points()) points.emplace_back(x(bytes), y(us));
+    svg.Path(points, "l " + stroke(line.path), line.path);
+  }
+  for (const CostCurves::Crossing& crossing : curves.crossings) {
+    svg.Line(x(crossing.bytes), kTop, x(crossing.bytes), kBottom, "ideal");
+  }
+  return svg.Finish();
 }
 
 }  // namespace chatty::cli

@@ -3,7 +3,8 @@
 /// tell of a cost model.
 #pragma once
 
-#include <cstddef>
+#include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,14 +20,18 @@ inline constexpr double kLeastCurve = 4, kMostCurve = 256 << 20;
 /// Which buffers a curve is of. By default blocks of memory, alone.
 struct CurveKind {
   Encoding encoding = Encoding::kDense;
-  double bytes_per_entry = 0;  ///< 0: without entries
+  double bytes_per_entry = std::numeric_limits<double>::infinity();  ///< infinite: without entries
   MeasuredLoad load = MeasuredLoad::kAlone;
 };
 
 /// The time that a path is expected to take, over bytes.
 struct CostLine {
   std::string path;
-  std::vector<std::pair<double, double>> points;  ///< bytes, microseconds
+  double us = 0;           ///< of a buffer without bytes
+  double us_per_byte = 0;  ///< entries included
+  double largest = 0;      ///< the largest buffer that was measured; infinite for nominal costs
+  double Us(double bytes) const { return us + us_per_byte * bytes; }  ///< microseconds
+  std::vector<std::pair<double, double>> Points() const;              ///< bytes, microseconds, at powers of two
 };
 /// What the cost model says of one pair.
 struct CostCurves {
@@ -36,7 +41,6 @@ struct CostCurves {
   struct Crossing {
     double bytes = 0;
     std::string before, after;
-    double us = 0;              ///< what both take
     bool extrapolated = false;  ///< nothing so large was measured
   };
   std::vector<Crossing> crossings;  ///< where another path becomes the fastest
@@ -46,5 +50,10 @@ struct CostCurves {
 /// The lines of all paths that join a pair, and where they cross, exactly. `pair`: what it is called.
 CostCurves CurvesOf(const CostModel& model, std::string_view pair, std::size_t from, std::size_t to,
                     const CurveKind& kind = {});
+
+/// "uva, from 1.23 MiB staged": the fastest path, by size. "~" follows sizes beyond those that were measured.
+std::string DescribeCrossovers(const CostCurves& curves);
+/// A drawing of time over size, both logarithmic. `stroke`: the class of a path's line.
+std::string DrawCurves(const CostCurves& curves, const std::function<std::string(std::string_view)>& stroke);
 
 }  // namespace chatty::cli

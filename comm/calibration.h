@@ -18,21 +18,9 @@
 
 namespace chatty {
 
-/// One measured figure that belongs to no path: "launch-sync" in "us", "peer-atomic-random" in "1/s".
-struct ProbeResult {
-  static constexpr std::int32_t kNone = -1;             ///< no device
-  std::string name;                                     ///< what was measured; docs/topology.md lists them
-  std::int32_t from = kNone;                            ///< the device that acts
-  std::int32_t to = kNone;                              ///< the device whose memory it acts on; kNone: host memory, or none
-  double value = 0;                                     ///< in `unit`
-  std::string unit;                                     ///< "us", "bytes/s" or "1/s"
-  bool operator==(const ProbeResult&) const = default;  ///< all members
-};
-
 /// What a calibration found.
 struct Calibration {
   CostModel model;                                      ///< the fits
-  std::vector<ProbeResult> probes;                      ///< the further figures
   bool quick = false;                                   ///< fewer and smaller sizes
   double seconds = 0;                                   ///< duration of the measurement
   std::vector<std::string> notes;                       ///< paths that could not be measured, and why
@@ -71,8 +59,8 @@ LoadedCalibration LoadCalibration(std::string_view fingerprint);
 void SaveCalibration(std::string_view fingerprint, const Calibration& calibration);
 
 /// @{
-/// The text of a kept calibration, and back: lines of words and numbers, with a checksum. Parsing throws InputError, naming
-/// the fault, for any text that this version did not write for this fingerprint.
+/// The text of a kept calibration, and back: lines of numbers, with a checksum. Parsing throws InputError, naming the fault,
+/// for any text that this version did not write for this fingerprint.
 std::string CalibrationText(std::string_view fingerprint, const Calibration& calibration);
 Calibration ParseCalibration(std::string_view text, std::string_view fingerprint);
 /// @}

@@ -6,8 +6,6 @@
 #include <limits>
 #include <utility>
 
-#include "chatty/core/error.h"
-
 namespace chatty {
 
 std::string_view LoadName(MeasuredLoad load) { return load == MeasuredLoad::kAlone ? "alone" : "all-to-all"; }
@@ -61,19 +59,12 @@ std::size_t CostModel::Best(std::size_t from, std::size_t to, Encoding encoding,
 // --------------------------------------------------------------------- fits ----
 
 Cost FitCost(std::span<const CostSample> samples) {
-  if (samples.empty()) throw UsageError("a cost cannot be fitted to no samples");
   // Sums of products of the columns (1, bytes, entries), each divided by the measured time, and of a column and 1.
   std::array<std::array<double, 3>, 3> gram{};
   std::array<double, 3> target{}, x{};
   Cost cost;
   bool sizes = false;
   for (const CostSample& sample : samples) {
-    const bool valid = std::isfinite(sample.us) && sample.us > 0 && std::isfinite(sample.bytes) && sample.bytes >= 0 &&
-                       std::isfinite(sample.entries) && sample.entries >= 0;
-    if (!valid) {
-      Throw<UsageError>("a sample of {} bytes and {} entries in {} us is none; all have to be finite, and the time positive",
-                        sample.bytes, sample.entries, sample.us);
-    }
     const std::array<double, 3> row{1 / sample.us, sample.bytes / sample.us, sample.entries / sample.us};
     for (std::size_t i = 0; i < 3; ++i) {
       target[i] += row[i];
@@ -87,10 +78,9 @@ Cost FitCost(std::span<const CostSample> samples) {
   constexpr int kSweeps = 2000;
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
     for (std::size_t i = 0; i < 3; ++i) {
-      if (gram[i][i] <= 0) continue;
       double rest = target[i];
       for (std::size_t j = 0; j < 3; ++j) rest -= j == i ? 0 : gram[i][j] * x[j];
-      x[i] = std::max(0.0, rest / gram[i][i]);
+      x[i] = gram[i][i] > 0 ? std::max(0.0, rest / gram[i][i]) : 0;
     }
   }
   cost.alpha_us = x[0];
@@ -100,8 +90,9 @@ Cost FitCost(std::span<const CostSample> samples) {
   for (const CostSample& sample : samples) {
     errors.push_back(std::abs(cost.Us(sample.bytes, sample.entries) / sample.us - 1));
   }
-  std::nth_element(errors.begin(), errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2), errors.end());
-  cost.error = errors[errors.size() / 2];
+  const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
+  std::nth_element(errors.begin(), middle, errors.end());
+  cost.error = *middle;
   cost.samples = static_cast<std::uint32_t>(samples.size());
   if (sizes && x[1] == 0) cost.beta_us_per_byte = std::min(cost.error, 1.0) * cost.alpha_us / cost.largest;
   return cost;

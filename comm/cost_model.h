@@ -4,7 +4,6 @@
 /// and unpacking. A value: engines copy it and query it before each message.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -74,14 +73,11 @@ class CostModel {
   std::size_t devices() const noexcept { return devices_; }                  ///< number of devices
   bool measured() const noexcept { return measured_; }                       ///< false: nominal
   void set_measured(bool measured) noexcept { measured_ = measured; }        ///< as measured()
-  /// Sets links_apart, all_reach and engine_us, which are not kept with a calibration, from the masked topology.
+  /// Sets links_apart and engine_us, which are not kept with a calibration, from the masked topology.
   void SetMachine(const Topology& topology);
   /// Whether links between devices are apart from their ways to host memory: NVLinks are, PCIe is not. If apart, traffic
   /// over one does not wait for traffic over the other (LinksApart).
   bool links_apart() const noexcept { return links_apart_; }
-  /// Whether all pairs reach each other's memory. If not, NCCL goes through host memory: it takes no list of pairs
-  /// (AllReach).
-  bool all_reach() const noexcept { return all_reach_; }
   /// Extra time of engines' buffers over those of a calibration, on any path; 0 for nominal costs.
   double engine_us() const noexcept { return measured_ ? engine_us_ : 0; }
   /// The index of a path; kNoPath for another name.
@@ -100,6 +96,16 @@ class CostModel {
                 const Cost& cost) noexcept {
     costs_[Index(path, from, to, encoding, load)] = cost;
   }  ///< sets what cost() returns
+  /// Calls body(path, from, to, encoding, load, cost) for each cost that exists.
+  template <class Body>
+  void ForEachCost(const Body& body) const {
+    for (std::size_t i = 0; i < costs_.size(); ++i) {
+      if (!costs_[i].exists()) continue;
+      const std::size_t encoding = i / kMeasuredLoads % kEncodings, pair = i / kMeasuredLoads / kEncodings;
+      body(pair / devices_ / devices_, pair / devices_ % devices_, pair % devices_, static_cast<Encoding>(encoding),
+           static_cast<MeasuredLoad>(i % kMeasuredLoads), costs_[i]);
+    }
+  }
   /// The cost that predictions use: an encoding that was not measured counts as dense, all-to-all as alone.
   const Cost& KnownCost(std::size_t path, std::size_t from, std::size_t to, Encoding encoding,
                         MeasuredLoad load = MeasuredLoad::kAlone) const noexcept;
@@ -129,7 +135,7 @@ class CostModel {
 
   std::vector<std::string> paths_;
   std::size_t devices_ = 0;
-  bool measured_ = false, links_apart_ = false, all_reach_ = true;
+  bool measured_ = false, links_apart_ = false;
   double engine_us_ = 0;
   std::vector<Cost> costs_;  // [path][from][to][encoding][load]
 };
@@ -142,8 +148,7 @@ struct CostSample {
 };
 /// The line with the least squares of relative errors, so that small and large buffers count alike and a late thread counts
 /// little. No coefficient is negative. Samples at one size alone give a constant. If bytes seem to be free, they take the
-/// line's error at the largest size, so that no path carries longer buffers in no time. Throws UsageError for no samples, or
-/// times and sizes that are negative or not finite.
+/// line's error at the largest size, so that no path carries longer buffers in no time. Takes one sample or more.
 Cost FitCost(std::span<const CostSample> samples);
 
 }  // namespace chatty

@@ -38,7 +38,6 @@ constexpr double kHostCopyShare = 0.87, kZeroCopyShare = 0.82;  // 55 and 52 of 
 constexpr double kFirstPacketBytes = 1 << 20, kPacketLoss = 1.1;
 constexpr double kNcclShare = 0.72;      // 128 MB broadcast to one other GPU in 404 us, of 450 GB/s
 constexpr double kNcclHostShare = 0.35;  // NCCL's shared memory transport: both GPUs cross PCIe, in small steps
-constexpr double kPcieGuess = kAssumedBandwidth;
 // Host devices: a thread that wakes another by futex, and one thread's copying.
 constexpr double kWakeUs = 5, kHostBytesPerUs = 10e3, kHostGatherUs = 5e-3, kHostSweepUs = 2e-3;
 /// Extra time of engines' buffers between GPUs over those of a calibration. Engines' kernels do more for each entry, one
@@ -48,12 +47,6 @@ constexpr double kEngineUs = 8;
 
 constexpr std::array<std::string_view, 6> kKnownPaths = {"host", "p2p-direct", "p2p-copy", "nccl", "uva", "staged"};
 
-/// A point-to-point cost of sparse buffers, and whether its bytes share one way with a sender's other buffers.
-struct Way {
-  Cost cost;
-  bool shared_out = true;  ///< a sender's buffers share one way out
-};
-
 class Nominals {
  public:
   explicit Nominals(const Topology& topology) : topology_(topology), ring_(FindRings(topology).best) {
@@ -62,12 +55,31 @@ class Nominals {
     }
   }
 
-  /// The cost of sparse buffers under a load. `to` equal to `from`: of a broadcast to all others.
+  /// The cost of sparse buffers. `to` equal to `from`: of a broadcast, the slowest of the ways to all others.
   Cost Of(std::string_view path, std::size_t from, std::size_t to, MeasuredLoad load) const {
     const bool all = load == MeasuredLoad::kAllToAll;
-    if (from == to) return Broadcast(path, from, all);
-    const Way way = Pair(path, from, to);
-    return all ? Under(way, true) : way.cost;
+    if (from != to) return all ? Under(Pair(path, from, to), true) : Pair(path, from, to).cost;
+    const bool once = path == "uva" || path == "host";  // written once, and read by all at the same time
+    Cost worst{0, 0, 0};
+    for (std::size_t other = 0; other < topology_.size(); ++other) {
+      if (other == from) continue;
+      const Way way = Pair(path, from, other);
+      Cost cost = way.cost;
+      if (path == "nccl") {  // pipelined around its ring, at the ring's narrowest hop
+        cost.alpha_us += kNcclRankUs * (others() - 1);
+        for (std::size_t hop = 0; hop < ring_.order.size(); ++hop) {
+          cost.beta_us_per_byte =
+              std::max(cost.beta_us_per_byte, Pair(path, ring_.order[hop], ring_.Next(hop)).cost.beta_us_per_byte);
+        }
+        if (all) cost.beta_us_per_byte *= others();
+      } else if (all || !once) {
+        cost = Under(way, all && !(once && host()));  // on the host each receiver still unpacks as many as there are senders
+      }
+      worst.alpha_us = std::max(worst.alpha_us, cost.alpha_us);
+      worst.beta_us_per_byte = std::max(worst.beta_us_per_byte, cost.beta_us_per_byte);
+      worst.gamma_us_per_entry = std::max(worst.gamma_us_per_entry, cost.gamma_us_per_entry);
+    }
+    return worst;
   }
 
   /// The cost of another encoding where sparse buffers have this one.
@@ -81,49 +93,21 @@ class Nominals {
   }
 
  private:
+  /// The cost of a pair alone, and whether a sender's buffers share one way out.
+  struct Way {
+    Cost cost;
+    bool shared_out = true;
+  };
+
   bool host() const { return topology_.devices().front().kind == DeviceKind::kHost; }
   double others() const { return static_cast<double>(topology_.size() - 1); }
-  Way Pair(std::string_view path, std::size_t from, std::size_t to) const {
-    return host() ? HostPair(path, from, to) : GpuPair(path, from, to);
-  }
-
-  /// The slowest of the ways to all others. A path that does not join one of them has none.
-  Cost Broadcast(std::string_view path, std::size_t from, bool all) const {
-    Cost worst{0, 0, 0};
-    for (std::size_t to = 0; to < topology_.size(); ++to) {
-      if (to == from) continue;
-      const Way way = Pair(path, from, to);
-      Cost cost = way.cost;
-      if (path == "nccl") {  // pipelined around its ring, at the ring's narrowest hop
-        cost.alpha_us += kNcclRankUs * (others() - 1);
-        for (std::size_t hop = 0; hop < ring_.order.size(); ++hop) {
-          cost.beta_us_per_byte =
-              std::max(cost.beta_us_per_byte, Pair(path, ring_.order[hop], ring_.Next(hop)).cost.beta_us_per_byte);
-        }
-        if (all) cost.beta_us_per_byte *= others();
-      } else if (host() && (path == "host" || path == "uva")) {
-        if (all)
-          Scale(cost, (1 + others()) / 2);  // packed once, and unpacked by each receiver as often as there are senders
-      } else if (path != "uva" || all) {    // uva alone: written once, read by all at the same time
-        cost = Under(way, all);
-      }
-      worst.alpha_us = std::max(worst.alpha_us, cost.alpha_us);
-      worst.beta_us_per_byte = std::max(worst.beta_us_per_byte, cost.beta_us_per_byte);
-      worst.gamma_us_per_entry = std::max(worst.gamma_us_per_entry, cost.gamma_us_per_entry);
-    }
-    return worst;
-  }
-
-  static void Scale(Cost& cost, double times) {
-    cost.beta_us_per_byte *= times;
-    cost.gamma_us_per_entry *= times;
-  }
 
   /// A way while its sender has a buffer to each other device under way, and with `all` each other device, too.
   Cost Under(const Way& way, bool all) const {
     Cost cost = way.cost;
     if (host()) {  // senders pack buffers one by one; in all-to-all, receivers unpack as many
-      Scale(cost, all ? others() : (1 + others()) / 2);
+      cost.beta_us_per_byte *= all ? others() : (1 + others()) / 2;
+      cost.gamma_us_per_entry *= all ? others() : (1 + others()) / 2;
       return cost;
     }
     cost.alpha_us += (all ? 2 : 1) * kLaunchUs * (others() - 1);
@@ -132,52 +116,39 @@ class Nominals {
     return cost;
   }
 
-  double HostBandwidth(std::size_t device) const {
-    const double known = topology_.devices()[device].host.bandwidth;
-    return (known > 0 ? known : kPcieGuess) / 1e6;
-  }
-
-  Way GpuPair(std::string_view path, std::size_t from, std::size_t to) const {
+  Way Pair(std::string_view path, std::size_t from, std::size_t to) const {
     const Link& link = topology_.link(from, to);
-    const bool peers = ReachEachOther(topology_, from, to);
-    const double bandwidth = (link.bandwidth > 0 ? link.bandwidth : kPcieGuess) / 1e6;  // bytes a microsecond
-    const double out = HostBandwidth(from), in = HostBandwidth(to), narrow = std::min(out, in);
-    Way way;
-    way.shared_out = link.type != LinkType::kNvlink || link.switched;
-    Cost& cost = way.cost;
-    cost = {2 * kLaunchUs + kSynchroniseUs, 1 / kLocalBytesPerUs, kGatherUs + kScatterUs};  // packed and unpacked
-    if (path == "p2p-direct" && peers) {
-      cost.alpha_us += kPushUs;
-      cost.beta_us_per_byte = 1 / (kPeerShare * bandwidth);  // packs there rather than here
-    } else if (path == "p2p-copy" && peers) {
-      cost.alpha_us += kCopyUs;
-      cost.beta_us_per_byte += 1 / (kPeerShare * bandwidth);
-    } else if (path == "nccl" && distinct_) {
-      cost.alpha_us += kNcclUs + (peers ? kNcclHopUs : kHostFlagUs);
-      cost.beta_us_per_byte += 1 / (peers ? kNcclShare * bandwidth : kNcclHostShare * narrow);
-      way.shared_out = way.shared_out || !peers;
-    } else if (path == "uva") {
-      cost.alpha_us += 2 * kZeroCopyUs;
-      cost.beta_us_per_byte = 1 / (kZeroCopyShare * out) + 1 / (kZeroCopyShare * in);
-      way.shared_out = true;
-    } else if (path == "staged") {
-      const double us_per_byte = 1 / (kHostCopyShare * narrow);
-      cost.alpha_us += 2 * kHostCopyUs + us_per_byte * kFirstPacketBytes * (2 - kPacketLoss);
-      cost.beta_us_per_byte += us_per_byte * kPacketLoss;
-      way.shared_out = true;
-    } else {
-      cost = {};
+    const bool peers = ReachEachOther(topology_, from, to), direct = path == "p2p-direct" && peers,
+               copy = path == "p2p-copy" && peers;
+    if (host()) {  // memory is shared: paths differ in how often bytes are copied
+      const double copies = path == "staged" ? 2 : copy ? 1 : 0;
+      if (copies == 0 && !direct && path != "host" && path != "uva") return {};
+      return {{kWakeUs + 0.2 * copies, (2 + copies) / kHostBytesPerUs, 2 * kHostGatherUs}};
     }
-    return way;
-  }
-
-  /// Between host devices memory is shared: paths differ in how often bytes are copied.
-  Way HostPair(std::string_view path, std::size_t from, std::size_t to) const {
-    const bool peers = ReachEachOther(topology_, from, to);
-    const bool zero_copy = path == "host" || path == "uva" || (path == "p2p-direct" && peers);
-    if (!zero_copy && path != "staged" && !(path == "p2p-copy" && peers)) return {};
-    const double copies = zero_copy ? 0 : path == "staged" ? 2 : 1;
-    return {{kWakeUs + 0.2 * copies, (2 + copies) / kHostBytesPerUs, 2 * kHostGatherUs}};
+    const auto bytes_per_us = [](double bandwidth) { return (bandwidth > 0 ? bandwidth : kAssumedBandwidth) / 1e6; };
+    const double width = bytes_per_us(link.bandwidth), out = bytes_per_us(topology_.devices()[from].host.bandwidth),
+                 in = bytes_per_us(topology_.devices()[to].host.bandwidth), narrow = std::min(out, in);
+    // Of each path: its time beyond two launches and a wait, and its time for a byte between packing and unpacking.
+    double us = 0, us_per_byte = 0;
+    if (direct) {
+      us = kPushUs, us_per_byte = 1 / (kPeerShare * width);
+    } else if (copy) {
+      us = kCopyUs, us_per_byte = 1 / (kPeerShare * width);
+    } else if (path == "nccl" && distinct_) {
+      us = kNcclUs + (peers ? kNcclHopUs : kHostFlagUs);
+      us_per_byte = 1 / (peers ? kNcclShare * width : kNcclHostShare * narrow);
+    } else if (path == "uva") {
+      us = 2 * kZeroCopyUs, us_per_byte = 1 / (kZeroCopyShare * out) + 1 / (kZeroCopyShare * in);
+    } else if (path == "staged") {
+      us_per_byte = kPacketLoss / (kHostCopyShare * narrow);
+      us = 2 * kHostCopyUs + us_per_byte * kFirstPacketBytes * (2 / kPacketLoss - 1);
+    } else {
+      return {};
+    }
+    if (path != "uva" && !direct) us_per_byte += 1 / kLocalBytesPerUs;  // packed in the sender's memory, and not there
+    const bool through_host = path == "uva" || path == "staged" || (path == "nccl" && !peers);
+    return {{2 * kLaunchUs + kSynchroniseUs + us, us_per_byte, kGatherUs + kScatterUs},
+            through_host || link.type != LinkType::kNvlink || link.switched};
   }
 
   const Topology& topology_;
@@ -189,7 +160,6 @@ class Nominals {
 
 void CostModel::SetMachine(const Topology& topology) {
   links_apart_ = LinksApart(topology);
-  all_reach_ = AllReach(topology);
   engine_us_ = !topology.devices().empty() && topology.devices().front().kind == DeviceKind::kCuda ? kEngineUs : 0;
 }
 

@@ -14,6 +14,8 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMaxPaths = 4;
 /// The least relative error assumed of any prediction. The model may state a larger one.
 constexpr double kLeastError = 0.15;
+/// The paths that move no bytes between packing and unpacking, in the order in which they are preferred.
+constexpr std::array<std::string_view, 3> kZeroCopyPaths = {"host", "p2p-direct", "uva"};
 
 using Choice = TransportSelector::Choice;
 
@@ -22,6 +24,9 @@ bool IsClearlyLess(const Choice& one, const Choice& other) {
   return one.us < (1 - std::max({one.error, other.error, kLeastError})) * other.us;
 }
 
+/// The load while all devices send to each other.
+Load AllToAll(std::size_t devices) { return {static_cast<std::uint32_t>(devices - 1), static_cast<std::uint32_t>(devices)}; }
+
 /// The prediction of path `p` of the model for a buffer, as the choice of `path`.
 Choice PredictedBy(const CostModel& model, std::size_t p, std::uint8_t path, PartId from, PartId to,
                    const BufferShape& buffer, Load load) noexcept {
@@ -29,13 +34,15 @@ Choice PredictedBy(const CostModel& model, std::size_t p, std::uint8_t path, Par
   return {path, cost.Us(static_cast<double>(buffer.bytes), static_cast<double>(buffer.entries)), cost.error};
 }
 
-/// The paths that move no bytes between packing and unpacking, in the order in which they are preferred.
-constexpr std::array<std::string_view, 3> kZeroCopyPaths = {"host", "p2p-direct", "uva"};
-
-/// Whether the path moves every buffer through host memory. NCCL does so for all pairs if one pair has no link; other paths
-/// do so for pairs without a link.
-bool GoesThroughHost(std::string_view path, const CostModel& model) {
-  return path == "uva" || path == "staged" || path == "uva-hub" || (path == "nccl" && !model.all_reach());
+/// The one of some of the model's paths that takes least time while all devices send, by its index in the model.
+Choice LeastOf(const CostModel& model, std::span<const std::size_t> paths, PartId from, PartId to, const BufferShape& buffer,
+               Load load) {
+  Choice least{0, kInfinite};
+  for (const std::size_t p : paths) {
+    const Choice one = PredictedBy(model, p, static_cast<std::uint8_t>(p), from, to, buffer, load);
+    if (one.us < least.us) least = one;
+  }
+  return least;
 }
 
 }  // namespace
@@ -48,74 +55,44 @@ std::vector<std::string_view> SelectPaths(const CommSpec& spec, DeviceKind kind,
     CHATTY_CHECK(info != nullptr, "transport '{}' was not checked", named);
     return {info->name};  // a name that outlives `spec`
   }
-  std::vector<const TransportInfo*> infos;  // null: may not be taken
-  for (const std::string& path : model.paths()) {
-    const TransportInfo* const info = FindTransport(path);
-    const bool may = info != nullptr && AutoMayTake(path, kind);  // a model may name a path that this build lacks
-    infos.push_back(may && (collectives || !info->collective) ? info : nullptr);
+  std::vector<std::size_t> usable, chosen;
+  for (std::size_t p = 0; p < model.paths().size(); ++p) {
+    const TransportInfo* const info = FindTransport(model.paths()[p]);  // a model may name a path that this build lacks
+    if (info != nullptr && AutoMayTake(info->name, kind) && (collectives || !info->collective)) usable.push_back(p);
   }
-  // Every path for some sizes of every pair that exchanges data.
-  std::vector<std::vector<Choice>> cases;
-  const std::size_t devices = capacities.size();
-  const Load all{static_cast<std::uint32_t>(devices - 1), static_cast<std::uint32_t>(devices)};
-  for (PartId from = 0; from < devices; ++from) {
-    for (PartId to = 0; to < devices; ++to) {
-      const std::size_t capacity = capacities[from][to];
-      for (std::size_t bytes = 256; from != to && capacity != 0; bytes *= 16) {
-        const std::size_t size = std::min(bytes, capacity);
-        // Assumes a bitmap above a quarter of the capacity, and below it a sparse buffer with entries of 8 bytes.
-        const bool swept = size > capacity / 4;
-        const BufferShape buffer{swept ? Encoding::kBitmap : Encoding::kSparse, size, (swept ? capacity : size) / 8};
-        std::vector<Choice>& one = cases.emplace_back();
-        for (std::size_t p = 0; p < infos.size(); ++p) {
-          const auto path = static_cast<std::uint8_t>(p);
-          one.push_back(infos[p] == nullptr ? Choice{path, kInfinite} : PredictedBy(model, p, path, from, to, buffer, all));
-        }
-        if (size == capacity) break;
+  const auto for_each_pair = [&](const auto& body) {
+    for (PartId from = 0; from < capacities.size(); ++from) {
+      for (PartId to = 0; to < capacities.size(); ++to) {
+        if (from != to && capacities[from][to] != 0) body(from, to, capacities[from][to]);
       }
     }
-  }
-  std::vector<std::size_t> chosen;
-  const auto best = [&](const std::vector<Choice>& one) {
-    Choice least{0, kInfinite};
-    for (const std::size_t p : chosen) least = one[p].us < least.us ? one[p] : least;
-    return least;
   };
-  // First every pair's default path.
+  const auto choose = [&](std::size_t p) {
+    if (std::find(chosen.begin(), chosen.end(), p) == chosen.end()) chosen.push_back(p);
+  };
+  // The default path of each pair: its first zero-copy path.
   for (const std::string_view name : kZeroCopyPaths) {
     const std::size_t p = model.Find(name);
-    if (p != CostModel::kNoPath && std::any_of(cases.begin(), cases.end(), [&](const std::vector<Choice>& one) {
-          return one[p].us != kInfinite && best(one).us == kInfinite;
-        })) {
-      chosen.push_back(p);
-    }
+    if (std::find(usable.begin(), usable.end(), p) == usable.end()) continue;
+    for_each_pair([&](PartId from, PartId to, std::size_t) {
+      const auto joins = [&](std::size_t other) { return model.Joins(other, from, to); };
+      if (joins(p) && std::none_of(chosen.begin(), chosen.end(), joins)) choose(p);
+    });
   }
-  while (chosen.size() < kMaxPaths) {
-    // The path with the largest total gain over all cases. Where a case has no path yet, any path is better than none.
-    std::size_t next = CostModel::kNoPath;
-    double most = 0;
-    for (std::size_t p = 0; p < infos.size(); ++p) {
-      double gain = 0;
-      for (const std::vector<Choice>& one : cases) {
-        const Choice now = best(one);
-        if (one[p].us == kInfinite) continue;
-        if (now.us == kInfinite) {
-          gain += 1e6 + 1e3 / (1 + one[p].us);
-        } else if (IsClearlyLess(one[p], now)) {
-          gain += 1 - one[p].us / now.us;
-        }
-      }
-      if (gain > most) {
-        most = gain;
-        next = p;
-      }
+  // And each that is clearly better for some size, from long buffers, which take most of a run, to short ones.
+  for_each_pair([&](PartId from, PartId to, std::size_t capacity) {
+    for (std::size_t bytes = capacity; bytes >= std::min<std::size_t>(capacity, 256); bytes /= 16) {
+      // A bitmap above a quarter of the capacity, and below it a sparse buffer with entries of 8 bytes.
+      const bool swept = bytes > capacity / 4;
+      const BufferShape buffer{swept ? Encoding::kBitmap : Encoding::kSparse, bytes, (swept ? capacity : bytes) / 8};
+      const Load load = AllToAll(capacities.size());
+      const Choice best = LeastOf(model, usable, from, to, buffer, load);
+      if (chosen.size() < kMaxPaths && IsClearlyLess(best, LeastOf(model, chosen, from, to, buffer, load)))
+        choose(best.path);
     }
-    if (next == CostModel::kNoPath) break;
-    chosen.push_back(next);
-  }
+  });
   std::vector<std::string_view> names;
-  names.reserve(chosen.size());
-  for (const std::size_t p : chosen) names.push_back(infos[p]->name);
+  for (const std::size_t p : chosen) names.push_back(FindTransport(model.paths()[p])->name);
   if (names.empty()) names.push_back("auto");  // no pair exchanges data, or no cost is known
   return names;
 }
@@ -136,16 +113,12 @@ bool BroadcastsMayPay(std::span<const std::string_view> paths, const CostModel& 
                       std::span<const std::size_t> broadcast) {
   const std::size_t devices = capacities.size();
   if (devices < 3) return false;  // between two devices both are the same buffer
-  const Load all{static_cast<std::uint32_t>(devices - 1), static_cast<std::uint32_t>(devices)};
+  std::vector<std::size_t> known;
+  for (const std::string_view path : paths) {
+    if (const std::size_t p = model.Find(path); p != CostModel::kNoPath) known.push_back(p);
+  }
   const auto least = [&](PartId from, PartId to, std::size_t bytes) {
-    Choice least{0, kInfinite};
-    for (const std::string_view path : paths) {
-      const std::size_t p = model.Find(path);
-      if (p == CostModel::kNoPath) continue;
-      const Choice one = PredictedBy(model, p, 0, from, to, {Encoding::kBitmap, bytes, bytes / 8}, all);
-      if (one.us < least.us) least = one;
-    }
-    return least;
+    return LeastOf(model, known, from, to, {Encoding::kBitmap, bytes, bytes / 8}, AllToAll(devices));
   };
   for (PartId from = 0; from < devices; ++from) {
     if (broadcast[from] == 0) continue;
@@ -167,19 +140,20 @@ TransportSelector::TransportSelector(std::vector<std::unique_ptr<Transport>> pat
   for (const auto& path : paths_) {
     names.push_back(path->name());
     in_model_.push_back(model_.Find(path->name()));
-    shares_host_links_.push_back(!model_.links_apart() || GoesThroughHost(path->name(), model_));
     const TransportInfo* const info = FindTransport(path->name());
     collective_ = collective_ || (collectives && (info == nullptr || info->collective));
   }
   name_ = fmt::format("{}", fmt::join(names, "+"));
 }
 
-TransportSelector::Choice TransportSelector::Predict(std::size_t path, PartId from, PartId to, const BufferShape& buffer,
-                                                     Load load) const noexcept {
-  const auto index = static_cast<std::uint8_t>(path);
-  if (in_model_[path] == CostModel::kNoPath) return {index, kInfinite};
-  Choice choice = PredictedBy(model_, in_model_[path], index, from, to, buffer, load);
-  if (!buffer.payload) choice.us += model_.engine_us();
+Choice TransportSelector::Predict(std::size_t path, PartId from, PartId to, const BufferShape& buffer,
+                                  Load load) const noexcept {
+  Choice choice{static_cast<std::uint8_t>(path), kInfinite};
+  if (in_model_[path] != CostModel::kNoPath) {
+    choice = PredictedBy(model_, in_model_[path], choice.path, from, to, buffer, load);
+    if (!buffer.payload) choice.us += model_.engine_us();
+  }
+  choice.load = load;
   return choice;
 }
 
@@ -191,67 +165,35 @@ std::size_t TransportSelector::DefaultPath(PartId from, PartId to) const noexcep
   return CostModel::kNoPath;
 }
 
-template <class LoadOf>
-TransportSelector::Choice TransportSelector::ChooseUnder(PartId from, PartId to, const BufferShape& buffer,
-                                                         const LoadOf& load_of) const noexcept {
+Choice TransportSelector::Choose(PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept {
   Choice choice{0, kInfinite};
   for (std::size_t p = 0; p < paths_.size(); ++p) {
-    const Choice one = Predict(p, from, to, buffer, load_of(p));
+    const Choice one = Predict(p, from, to, buffer, load);
     if (one.us < choice.us) choice = one;
   }
   const std::size_t otherwise = DefaultPath(from, to);
   if (otherwise == CostModel::kNoPath || otherwise == choice.path) return choice;
-  const Choice stays = Predict(otherwise, from, to, buffer, load_of(otherwise));
+  const Choice stays = Predict(otherwise, from, to, buffer, load);
   return IsClearlyLess(choice, stays) ? choice : stays;
-}
-
-TransportSelector::Choice TransportSelector::Choose(PartId from, PartId to, const BufferShape& buffer,
-                                                    Load load) const noexcept {
-  return ChooseUnder(from, to, buffer, [load](std::size_t) { return load; });
 }
 
 bool TransportSelector::BroadcastPays(const Choice& broadcast, const Choice& slowest) noexcept {
   return IsClearlyLess(broadcast, slowest);
 }
 
-std::uint32_t TransportSelector::ContendingBuffers(std::size_t path, std::span<const std::uint8_t> paths) const noexcept {
-  return static_cast<std::uint32_t>(std::count_if(paths.begin(), paths.end(), [&](std::uint8_t other) {
-    return shares_host_links_[other] == shares_host_links_[path];
-  }));
-}
-
 void TransportSelector::ChooseAll(PartId from, std::span<const PartId> to, std::span<const BufferShape> buffers,
                                   std::uint32_t senders, std::span<Choice> choices) const noexcept {
-  const auto all = static_cast<std::uint32_t>(buffers.size());
-  std::array<std::uint8_t, kMaxDevices> paths{};
-  const std::span<std::uint8_t> chosen = std::span(paths).first(buffers.size());
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
-    choices[i] = Choose(from, to[i], buffers[i], {.buffers = all, .senders = senders});
-    chosen[i] = choices[i].path;
-  }
-  const std::uint32_t with_first = all == 0 ? 0 : ContendingBuffers(chosen[0], chosen);
-  if (with_first == all) return;
-  // Predicts each buffer under the load of those that contend with it. Returns the time of the slowest.
-  const auto predict = [&](std::span<Choice> choice) {
-    double slowest = 0;
-    for (std::size_t i = 0; i < buffers.size(); ++i) {
-      choice[i] =
-          Predict(chosen[i], from, to[i], buffers[i], {.buffers = ContendingBuffers(chosen[i], chosen), .senders = senders});
-      slowest = std::max(slowest, choice[i].us);
-    }
-    return slowest;
+  const auto has_link = [&](PartId q) {
+    const std::size_t p = model_.links_apart() ? DefaultPath(from, q) : CostModel::kNoPath;
+    return p != CostModel::kNoPath && paths_[p]->name() == "p2p-direct";
   };
-  const double before = predict(choices);
-  std::array<Choice, kMaxDevices> again{};
+  std::array<bool, kMaxDevices> linked{};
+  std::uint32_t over_links = 0;
+  for (std::size_t i = 0; i < buffers.size(); ++i) over_links += (linked[i] = has_link(to[i])) ? 1 : 0;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    again[i] = ChooseUnder(from, to[i], buffers[i], [&](std::size_t p) {
-      const std::uint32_t contending =
-          ContendingBuffers(p, chosen) + (shares_host_links_[p] != shares_host_links_[chosen[i]] ? 1 : 0);
-      return Load{.buffers = contending, .senders = senders};
-    });
+    const std::uint32_t contending = linked[i] ? over_links : static_cast<std::uint32_t>(buffers.size()) - over_links;
+    choices[i] = Choose(from, to[i], buffers[i], {.buffers = contending, .senders = senders});
   }
-  for (std::size_t i = 0; i < buffers.size(); ++i) chosen[i] = again[i].path;
-  if (predict(std::span(again).first(buffers.size())) < before) std::copy_n(again.begin(), buffers.size(), choices.begin());
 }
 
 void TransportSelector::BeginCollective(PartId at, std::span<const std::size_t> incoming,

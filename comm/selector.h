@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "chatty/comm/comm_spec.h"
@@ -58,6 +57,7 @@ class TransportSelector {
     std::uint8_t path = 0;  ///< by index
     double us = 0;          ///< infinite: unknown
     double error = 0;       ///< relative, of the prediction
+    Load load = {};         ///< that the prediction assumes
   };
 
   /// Takes ownership of the paths. `collectives`: the run calls BeginCollective.
@@ -81,13 +81,9 @@ class TransportSelector {
   /// its header with it, so that the sender waits for no length.
   Choice Choose(PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept;
   /// As Choose, for all buffers that `from` sends at once, under their joint load. Buffer i goes to to[i]. Where links are
-  /// apart from ways to host memory (CostModel::links_apart) and the choices use both, each buffer is chosen again under
-  /// the load of those that contend with it. The choices whose slowest buffer arrives sooner are kept.
+  /// apart from ways to host memory (CostModel::links_apart), buffers of pairs with a link are no load for the others.
   void ChooseAll(PartId from, std::span<const PartId> to, std::span<const BufferShape> buffers, std::uint32_t senders,
                  std::span<Choice> choices) const noexcept;
-  /// How many of a sender's buffers contend for the links of `path` (to host memory or between devices), if `paths` are
-  /// their paths.
-  std::uint32_t ContendingBuffers(std::size_t path, std::span<const std::uint8_t> paths) const noexcept;
   /// As Choose, for a broadcast. It replaces buffers of pairs if BroadcastPays.
   Choice ChooseBroadcast(PartId from, const BufferShape& buffer, std::uint32_t senders) const noexcept {
     return Choose(from, from, buffer, {.buffers = 1, .senders = senders});
@@ -106,15 +102,11 @@ class TransportSelector {
   bool reusable() const noexcept;  ///< all paths are
 
  private:
-  /// As Choose, under the load load_of(p) for path p.
-  template <class LoadOf>
-  Choice ChooseUnder(PartId from, PartId to, const BufferShape& buffer, const LoadOf& load_of) const noexcept;
   /// The path that is taken unless another is faster by more than the model's error; kNoPath where none is zero-copy.
   std::size_t DefaultPath(PartId from, PartId to) const noexcept;
 
   std::vector<std::unique_ptr<Transport>> paths_;
-  std::vector<std::size_t> in_model_;    // index of each path
-  std::vector<bool> shares_host_links_;  // of each path: its buffers contend with those through host memory
+  std::vector<std::size_t> in_model_;  // index of each path
   CostModel model_;
   std::string name_;
   Broadcasts broadcasts_ = Broadcasts::kNever;

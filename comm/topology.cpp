@@ -127,15 +127,6 @@ bool ReachEachOther(const Topology& topology, std::size_t a, std::size_t b) {
   return topology.link(a, b).peer_access && topology.link(b, a).peer_access;
 }
 
-bool AllReach(const Topology& topology) {
-  for (std::size_t a = 0; a < topology.size(); ++a) {
-    for (std::size_t b = 0; b < a; ++b) {
-      if (!ReachEachOther(topology, a, b)) return false;
-    }
-  }
-  return true;
-}
-
 bool LinksApart(const Topology& topology) {
   for (std::size_t from = 0; from < topology.size(); ++from) {
     for (std::size_t to = 0; to < topology.size(); ++to) {

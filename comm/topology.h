@@ -98,8 +98,6 @@ class Topology {
 bool OnOneGpu(const Topology& topology, std::size_t a, std::size_t b);
 /// Whether two devices address each other's memory. Where one cannot, transports use host memory both ways.
 bool ReachEachOther(const Topology& topology, std::size_t a, std::size_t b);
-/// Whether every two devices do.
-bool AllReach(const Topology& topology);
 /// Whether no link by which devices reach each other's memory also leads to host memory.
 bool LinksApart(const Topology& topology);
 /// The way through host memory between two devices, without peer access, at the slower of their host paths: kHostMemory, or

@@ -33,10 +33,9 @@ std::string CostsName(const DeviceSelection& devices, std::string_view links, in
   const std::string fingerprint = MachineFingerprint(DiscoverTopology(devices, threads), mask);
   const LoadedCalibration kept = LoadCalibration(fingerprint);
   if (!kept.calibration) return "nominal";
-  std::string checksum = CalibrationText(fingerprint, *kept.calibration);  // whose last line it is
-  checksum.erase(0, checksum.rfind(' ') + 1);
-  while (!checksum.empty() && checksum.back() == '\n') checksum.pop_back();
-  return fmt::format("{}-{}", std::filesystem::path(CalibrationFile(fingerprint)).stem().string(), checksum);
+  const std::string text = CalibrationText(fingerprint, *kept.calibration);  // ends with its checksum, 16 digits
+  return fmt::format("{}-{}", std::filesystem::path(CalibrationFile(fingerprint)).stem().string(),
+                     text.substr(text.size() - 17, 16));
 }
 
 }  // namespace chatty::cli

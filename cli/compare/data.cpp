@@ -338,7 +338,7 @@ Json ToJson(const Comparison& comparison) {
   }
   if (comparison.costs) {
     Json lines = Json::array(), crossings = Json::array();
-    for (const CostLine& line : comparison.costs->lines) lines.push_back({{"path", line.path}, {"bytes_us", line.points}});
+    for (const CostLine& line : comparison.costs->lines) lines.push_back({{"path", line.path}, {"bytes_us", line.Points()}});
     for (const auto& crossing : comparison.costs->crossings) {
       crossings.push_back({{"bytes", crossing.bytes}, {"before", crossing.before}, {"after", crossing.after}});
     }

@@ -15,7 +15,7 @@
 #include "chatty/cli/compare/transfers.h"
 #include "chatty/cli/text.h"
 #include "chatty/cli/times.h"
-#include "chatty/comm/calibration.h"
+#include "chatty/comm/memory_reads.h"
 #include "chatty/comm/topology.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/error.h"
@@ -152,10 +152,6 @@ class FigureMaker {
     if (found == figure.series.end()) found = figure.series.insert(found, FigureSeries{point.series, false, {}});
     found->points.emplace_back(point.x, point.y);
   }
-  /// Throws AbortedError where the figure is to end.
-  void ThrowIfStopped() const {
-    if (stop_.requested()) throw AbortedError("a stop was asked for");
-  }
   /// Tells what was left out.
   void Finish() {
     if (unreached_ == 0) return;
@@ -163,7 +159,6 @@ class FigureMaker {
                                        unreached_ == 1 ? "was" : "were"));
   }
   bool give_up() const { return give_up_; }
-  bool whole() const { return unreached_ == 0; }  ///< nothing was left out
 
   Figure& figure;
   const CompareOptions& options;
@@ -193,47 +188,19 @@ double Rate(std::size_t bytes, double ms) { return static_cast<double>(bytes) / 
 
 // --------------------------------------------------------------- Groute's ----
 
-/// What probes say of reading others' memory, in words of four bytes, as Groute's.
-std::vector<FigurePoints::Point> AccessRates(const std::vector<ProbeResult>& probes) {
-  std::vector<FigurePoints::Point> points;
-  for (const ProbeResult& probe : probes) {
-    if (probe.from != 0) continue;
-    const bool host = probe.name.starts_with("host-read");
-    if (!host && !(probe.name.starts_with("peer-read") && probe.to > 0)) continue;
-    const std::string x = host ? "host to device" : fmt::format("device {} from device {}", probe.from, probe.to);
-    if (probe.name.ends_with("-random")) {
-      points.push_back({"random", x, probe.value * 4 / 1e6});
-    } else {
-      points.push_back({"coalesced", x, probe.value / 1e6});
-    }
-  }
-  return points;
-}
-
-/// From the calibration that is kept, else from a quick one.
+/// Reading others' memory in words of four bytes, as Groute's.
 void MeasureAccess(FigureMaker& maker) {
   const std::uint32_t count = maker.plan.most();
-  const LinkMask links = LinkMask::Parse(MaskFor(maker.options.links, count), count);
-  const DeviceSelection selection = maker.plan.Devices(count);
-  const int threads = maker.options.load.read.threads;
-  LoadedCalibration kept;
-  const auto load = [&] { kept = LoadCalibration(MachineFingerprint(DiscoverTopology(selection, threads), links)); };
-  if (!maker.Attempt("", load)) return;
-  if (kept.calibration) {
-    for (const FigurePoints::Point& point : AccessRates(kept.calibration->probes)) maker.Add(point);
-  } else {
-    maker.Together(count, [&] {
-      LazyDevices devices(maker.plan, count, threads);
-      CalibrationOptions calibration;
-      calibration.quick = true;
-      calibration.links = links;
-      calibration.progress = [&](std::string_view) { maker.ThrowIfStopped(); };
-      return AccessRates(Calibrate(devices.Open(), calibration).probes);
-    });
-  }
-  if (maker.figure.series.empty() && maker.figure.notes.empty() && maker.whole()) {
-    maker.figure.notes.emplace_back("No device here reads another's memory.");
-  }
+  maker.Together(count, [&] {
+    LazyDevices devices(maker.plan, count, maker.options.load.read.threads);
+    std::vector<FigurePoints::Point> points;
+    for (const ReadRate& rate : MeasureReads(devices.Open(), LinkMask::Parse(MaskFor(maker.options.links, count), count))) {
+      const std::string x = rate.owner ? fmt::format("device 0 from device {}", *rate.owner) : "host to device";
+      points.push_back({"coalesced", x, rate.in_order / 1e6});
+      points.push_back({"random", x, rate.at_random / 1e6});
+    }
+    return points;
+  });
 }
 
 void NoteBytes(FigureMaker& maker) {

@@ -14,13 +14,13 @@ namespace chatty::cli {
 
 /// Costs and where they come from.
 struct CostReport {
-  Calibration calibration;  ///< model and probes; of a nominal model nothing but the model
+  Calibration calibration;  ///< of nominal costs nothing but the model
   std::string file;         ///< where it is kept; empty if it is not
   bool kept = false;        ///< it was measured earlier
 };
 
-/// Tables of what would be chosen at several sizes, of costs and crossovers, and of a measured model its costs under load
-/// and its probes. One pair stands for each kind of link.
+/// Tables of what would be chosen at several sizes, of costs and crossovers, and of a measured model its costs under
+/// load. One pair stands for each kind of link.
 std::string CostsText(const Topology& topology, const CostReport& report);
 /// The costs and choices of all pairs under all loads, as docs/topology.md describes it.
 Json CostsJson(const CostReport& report);

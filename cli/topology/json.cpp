@@ -3,16 +3,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <istream>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <streambuf>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -28,7 +28,6 @@ namespace {
 constexpr std::string_view kSchema = "chatty-topology-1";
 /// Of a file without its costs, and with them.
 constexpr std::size_t kMaxBytes = std::size_t{16} << 20, kMaxRecordBytes = std::size_t{256} << 20;
-constexpr int kMaxDepth = 100;
 
 using Parsed = nlohmann::json;  // which finds members fast; one that keeps their order compares each with all others
 
@@ -60,206 +59,148 @@ class LimitedBytes : public std::streambuf {
   std::size_t taken_ = 0, limit_ = kMaxBytes;
 };
 
-/// Looks on while JSON is parsed: no object may have a member twice, of which the parser would keep one, and a record's
-/// costs, which are most of it and which nobody reads, are skipped.
-class Watch {
- public:
-  /// `costs`: set if the whole has such a member.
-  Watch(const std::string& file, LimitedBytes* bytes, bool* costs) : file_(file), bytes_(bytes), costs_(costs) {}
-
-  bool operator()(int depth, Parsed::parse_event_t event, const Parsed& parsed) {
-    const auto level = static_cast<std::size_t>(depth);
-    if (depth > kMaxDepth) Throw<InputError>("{}: is nested deeper than any topology", file_);
-    using Event = Parsed::parse_event_t;
-    if (depth == 0) in_costs_ = false;  // the whole has ended
-    if (event == Event::key && depth == 1) {
-      const bool costs = parsed.get_ref<const std::string&>() == "costs";
-      if ((costs || in_costs_) && bytes_ != nullptr) bytes_->MoveOn();
-      in_costs_ = costs;
-      *costs_ = *costs_ || costs;
-    } else if (in_costs_) {
-      if (bytes_ != nullptr) bytes_->MoveOn();  // members of costs, one by one
-      return false;
-    }
-    const bool begins = event == Event::object_start || event == Event::array_start;
-    if (event == Event::key) {
-      Frame& object = frames_[level - 1];
-      object.name = parsed.get_ref<const std::string&>();
-      if (!object.names.insert(object.name).second) {
-        const std::string path = Path(level - 1);
-        Throw<InputError>("{}: {}{}has the member {} twice", file_, path, path.empty() ? "" : ": ", io::Quote(object.name));
-      }
-      return !in_costs_;
-    }
-    if (begins || event == Event::value) {
-      frames_.resize(level);
-      if (level > 0) ++frames_.back().elements;
-      if (begins) frames_.emplace_back();
-    }
-    return true;
-  }
-
- private:
-  /// An object or array that has begun.
-  struct Frame {
-    std::string name;             ///< the last member; empty in an array
-    std::set<std::string> names;  ///< all of them
-    std::size_t elements = 0;     ///< so far
-  };
-
-  std::string Path(std::size_t level) const {
-    std::string path;
-    for (std::size_t i = 0; i < level; ++i) {
-      const Frame& frame = frames_[i];
-      path += frame.names.empty() ? fmt::format("[{}]", frame.elements - 1)
-                                  : fmt::format("{}{}", path.empty() ? "" : ".", frame.name);
-    }
-    return io::Printable(path);
-  }
-
-  const std::string& file_;
-  LimitedBytes* bytes_;
-  std::vector<Frame> frames_;
-  bool* costs_;
-  bool in_costs_ = false;
-};
-
-/// A value in the file and the way to it, for errors.
-class JsonPlace {
- public:
-  JsonPlace(const Parsed& json, std::string file, std::string path)
-      : json_(&json), file_(std::move(file)), path_(std::move(path)) {}
-
-  template <class... Args>
-  [[noreturn]] void Fail(fmt::format_string<Args...> text, Args&&... args) const {
-    const std::string what = fmt::format(text, std::forward<Args>(args)...);
-    Throw<InputError>("{}: {}{}{}", file_, path_, path_.empty() ? "" : ": ", io::Printable(what));
-  }
-
-  /// An object with no other members than these.
-  const JsonPlace& Object(std::initializer_list<std::string_view> members) const {
-    if (!json_->is_object()) Fail("is {} and not an object", json_->type_name());
-    for (const auto& [name, value] : json_->items()) {
-      if (std::find(members.begin(), members.end(), name) == members.end()) {
-        Fail("has a member '{}' that means nothing{}; there are {}", Shortened(name), DidYouMean(name, members),
-             fmt::join(members, ", "));
-      }
-    }
-    return *this;
-  }
-  /// A member; none if it is absent or null.
-  std::optional<JsonPlace> Find(const char* name) const {
-    const auto found = json_->find(name);
-    if (found == json_->end() || found->is_null()) return std::nullopt;
-    return JsonPlace(*found, file_, path_.empty() ? name : fmt::format("{}.{}", path_, name));
-  }
-  JsonPlace Get(const char* name) const {
-    std::optional<JsonPlace> found = Find(name);
-    if (!found) Fail("'{}' is missing", name);
-    return *found;
-  }
-  std::vector<JsonPlace> Elements() const {
-    if (!json_->is_array()) Fail("is {} and not an array", json_->type_name());
-    std::vector<JsonPlace> elements;
-    for (std::size_t i = 0; i < json_->size(); ++i)
-      elements.emplace_back((*json_)[i], file_, fmt::format("{}[{}]", path_, i));
-    return elements;
-  }
-
-  std::string Text() const {
-    if (!json_->is_string()) Fail("is {} and not a text", json_->type_name());
-    return json_->get<std::string>();
-  }
-  bool Bool() const {
-    if (!json_->is_boolean()) Fail("is {} and neither true nor false", json_->type_name());
-    return json_->get<bool>();
-  }
-  double Number() const {
-    if (!json_->is_number()) Fail("is {} and not a number", json_->type_name());
-    return json_->get<double>();
-  }
-  std::uint64_t Count() const {
-    if (!json_->is_number_unsigned()) Fail("is {} and not a whole number from 0", Shortened(json_->dump()));
-    return json_->get<std::uint64_t>();
-  }
-  /// Small enough for an int; what is sensible is for FindFault to say.
-  int Int() const {
-    const std::uint64_t count = Count();
-    if (count > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) Fail("is {}, which is too large", count);
-    return static_cast<int>(count);
-  }
-
- private:
-  static std::string Shortened(const std::string& text) {
-    std::string shortened = text.substr(0, 40);
-    for (char& c : shortened) {
-      if (static_cast<unsigned char>(c) < 32 || c == 127) c = '?';
-    }
-    return text.size() > 40 ? shortened + "..." : shortened;
-  }
-
-  const Parsed* json_;
-  std::string file_, path_;
-};
-
-template <class T, class Value>
-T Or(const std::optional<JsonPlace>& place, T otherwise, Value JsonPlace::*read) {
-  return place ? static_cast<T>(((*place).*read)()) : otherwise;
+/// Throws for a place in the file, such as "links[2]"; empty: the whole.
+template <class... Args>
+[[noreturn]] void Fail(std::string_view place, fmt::format_string<Args...> text, Args&&... args) {
+  Throw<InputError>("{}{}{}", place, place.empty() ? "" : ": ", fmt::format(text, std::forward<Args>(args)...));
 }
 
-TopologyDevice ParseDevice(const JsonPlace& place) {
-  place.Object({"label", "kind", "name", "memory_bytes", "processors", "numa_node", "socket", "pci_bus_id", "copy_engines",
-                "host_path"});
+/// A value as an error shows it.
+std::string Shown(const Parsed& value) {
+  return value.is_structured() ? value.type_name() : value.dump(-1, ' ', /*ensure_ascii=*/true).substr(0, 40);
+}
+
+/// What a value has to be for a T; empty if it is.
+template <class T>
+std::string Wanted(const Parsed& value) {
+  if constexpr (std::is_same_v<T, bool>) return value.is_boolean() ? "" : "true or false";
+  if constexpr (std::is_same_v<T, std::string>) return value.is_string() ? "" : "a text";
+  if constexpr (std::is_same_v<T, double>) return value.is_number() ? "" : "a number";
+  if constexpr (std::is_integral_v<T>) {
+    constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMost) {
+      return fmt::format("a whole number from 0 to {}", kMost);
+    }
+  }
+  return "";
+}
+
+/// An object of the file, whose members are read one by one. Finish refuses members that nobody has read.
+class Members {
+ public:
+  Members(const Parsed& json, std::string place) : json_(json), place_(std::move(place)) {
+    if (!json.is_object()) Fail(place_, "is {} and not an object", json.type_name());
+  }
+  std::string At(std::string_view name) const {
+    return place_.empty() ? std::string(name) : fmt::format("{}.{}", place_, name);
+  }
+  const std::string& place() const { return place_; }
+
+  /// A member; null if it is absent or null.
+  const Parsed* Find(std::string_view name) {
+    names_.push_back(name);
+    const auto found = json_.find(std::string(name));
+    return found == json_.end() || found->is_null() ? nullptr : &*found;
+  }
+  /// A member of this type that has to be there.
+  template <class T>
+  T Get(std::string_view name) {
+    T value{};
+    if (!Read(name, value)) Fail(place_, "'{}' is missing", name);
+    return value;
+  }
+  /// Reads a member of this type, if it is there.
+  template <class T>
+  bool Read(std::string_view name, T& value) {
+    const Parsed* const found = Find(name);
+    if (found == nullptr) return false;
+    if (const std::string wanted = Wanted<T>(*found); !wanted.empty()) {
+      Fail(At(name), "is {}, and has to be {}", Shown(*found), wanted);
+    }
+    value = found->get<T>();
+    return true;
+  }
+  void Finish() const {
+    for (const auto& [name, value] : json_.items()) {
+      if (std::find(names_.begin(), names_.end(), name) != names_.end()) continue;
+      Fail(place_, "has a member {} that means nothing{}; there are {}", Shown(name), DidYouMean(name, names_),
+           fmt::join(names_, ", "));
+    }
+  }
+
+ private:
+  const Parsed& json_;
+  std::string place_;
+  std::vector<std::string_view> names_;
+};
+
+/// The elements of an array that has to be there.
+std::vector<Members> Elements(const Parsed* array, const std::string& place) {
+  if (array == nullptr || !array->is_array())
+    Fail(place, "is {} and not an array", array == nullptr ? "missing" : Shown(*array));
+  std::vector<Members> elements;
+  for (std::size_t i = 0; i < array->size(); ++i) elements.emplace_back((*array)[i], fmt::format("{}[{}]", place, i));
+  return elements;
+}
+
+TopologyDevice ParseDevice(Members& json) {
   TopologyDevice device;
-  device.label = place.Get("label").Text();
-  const JsonPlace kind = place.Get("kind");
-  const std::string kind_name = kind.Text();
-  if (kind_name != "host" && kind_name != "cuda") kind.Fail("is '{}'; there are host and cuda", kind_name.substr(0, 40));
-  device.kind = kind_name == "host" ? DeviceKind::kHost : DeviceKind::kCuda;
-  device.name = Or(place.Find("name"), std::string(), &JsonPlace::Text);
-  device.memory = Or(place.Find("memory_bytes"), std::uint64_t{0}, &JsonPlace::Count);
-  device.processors = Or(place.Find("processors"), 0, &JsonPlace::Int);
-  device.numa_node = Or(place.Find("numa_node"), -1, &JsonPlace::Int);
-  device.socket = Or(place.Find("socket"), -1, &JsonPlace::Int);
-  device.pci_bus_id = Or(place.Find("pci_bus_id"), std::string(), &JsonPlace::Text);
-  device.copy_engines = Or(place.Find("copy_engines"), 0, &JsonPlace::Int);
-  if (const std::optional<JsonPlace> host = place.Find("host_path")) {
-    host->Object({"pcie_generation", "pcie_lanes", "native_atomics", "nominal_bytes_per_s"});
-    device.host.pcie_generation = Or(host->Find("pcie_generation"), 0, &JsonPlace::Int);
-    device.host.pcie_lanes = Or(host->Find("pcie_lanes"), 0, &JsonPlace::Int);
-    device.host.native_atomics = Or(host->Find("native_atomics"), false, &JsonPlace::Bool);
-    device.host.bandwidth = Or(host->Find("nominal_bytes_per_s"), 0.0, &JsonPlace::Number);
+  device.label = json.Get<std::string>("label");
+  const auto kind = json.Get<std::string>("kind");
+  if (kind != "host" && kind != "cuda") Fail(json.At("kind"), "is {}; there are host and cuda", Shown(kind));
+  device.kind = kind == "host" ? DeviceKind::kHost : DeviceKind::kCuda;
+  json.Read("name", device.name);
+  json.Read("memory_bytes", device.memory);
+  json.Read("processors", device.processors);
+  json.Read("numa_node", device.numa_node);
+  json.Read("socket", device.socket);
+  json.Read("pci_bus_id", device.pci_bus_id);
+  json.Read("copy_engines", device.copy_engines);
+  if (const Parsed* const path = json.Find("host_path")) {
+    Members host(*path, json.At("host_path"));
+    host.Read("pcie_generation", device.host.pcie_generation);
+    host.Read("pcie_lanes", device.host.pcie_lanes);
+    host.Read("native_atomics", device.host.native_atomics);
+    host.Read("nominal_bytes_per_s", device.host.bandwidth);
+    host.Finish();
     if (device.host.bandwidth == 0) {
       device.host.bandwidth = PcieBandwidth(device.host.pcie_generation, device.host.pcie_lanes);
     }
   }
+  json.Finish();
   return device;
 }
 
-std::size_t ParseIndex(const JsonPlace& place, std::size_t devices) {
-  const std::uint64_t index = place.Count();
-  if (index >= devices) place.Fail("is {}, and there are {} devices, counted from 0", index, devices);
-  return static_cast<std::size_t>(index);
-}
-
-Link ParseLink(const JsonPlace& place) {
-  place.Object(
-      {"from", "to", "type", "version", "count", "switched", "peer_access", "native_atomics", "nominal_bytes_per_s"});
+/// A link, and the devices from which and to which it leads.
+struct ListedLink {
+  std::array<std::size_t, 2> pair{};
   Link link;
-  const JsonPlace type = place.Get("type");
-  const std::string name = type.Text();
-  const std::optional<LinkType> known = ParseLinkType(name);
-  if (!known) {
-    type.Fail("is '{}'; there are same-gpu, nvlink, pcie-switch, host-bridge, sockets and host-memory", name.substr(0, 40));
+};
+
+ListedLink ParseLink(Members& json, std::size_t devices) {
+  ListedLink listed;
+  for (std::size_t end = 0; end < 2; ++end) {
+    const char* const name = end == 0 ? "from" : "to";
+    listed.pair[end] = json.Get<std::size_t>(name);
+    if (listed.pair[end] < devices) continue;
+    Fail(json.At(name), "is {}, and there are {} devices, counted from 0", listed.pair[end], devices);
   }
-  link.type = *known;
-  link.nvlink_version = Or(place.Find("version"), 0, &JsonPlace::Int);
-  link.nvlinks = Or(place.Find("count"), 0, &JsonPlace::Int);
-  link.switched = Or(place.Find("switched"), false, &JsonPlace::Bool);
-  link.peer_access = Or(place.Find("peer_access"), false, &JsonPlace::Bool);
-  link.native_atomics = Or(place.Find("native_atomics"), false, &JsonPlace::Bool);
-  link.bandwidth = Or(place.Find("nominal_bytes_per_s"), 0.0, &JsonPlace::Number);
-  return link;
+  Link& link = listed.link;
+  const auto name = json.Get<std::string>("type");
+  const std::optional<LinkType> type = ParseLinkType(name);
+  if (!type) {
+    Fail(json.At("type"), "is {}; there are same-gpu, nvlink, pcie-switch, host-bridge, sockets and host-memory",
+         Shown(name));
+  }
+  link.type = *type;
+  json.Read("version", link.nvlink_version);
+  json.Read("count", link.nvlinks);
+  json.Read("switched", link.switched);
+  json.Read("peer_access", link.peer_access);
+  json.Read("native_atomics", link.native_atomics);
+  json.Read("nominal_bytes_per_s", link.bandwidth);
+  json.Finish();
+  return listed;
 }
 
 /// What the link carries by the standards that it follows; 0 where they do not tell.
@@ -349,109 +290,104 @@ Json RingsJson(const Rings& rings) {
 
 namespace {
 
-/// `source`: what the parser takes.
-template <class Source>
-Parsed ParseJson(Source&& source, const std::string& file, LimitedBytes* bytes) {
-  const auto why = [](const Parsed::exception& error) {
-    std::string_view what = error.what();  // "[json.exception.parse_error.101] parse error at line 1, ..."
-    if (const std::size_t end = what.find("] "); what.starts_with('[') && end != std::string_view::npos) {
-      what.remove_prefix(end + 2);
-    }
-    return io::Printable(what);
-  };
-  try {
-    bool costs = false;
-    Parsed parsed = Parsed::parse(std::forward<Source>(source), Watch(file, bytes, &costs));
-    if (costs) parsed["costs"] = nullptr;  // for who asks which members there are
-    return parsed;
-  } catch (const Parsed::out_of_range& error) {  // "number overflow parsing '1e400'"
-    const std::string what = why(error);
-    const std::size_t number = what.find('\'');
-    Throw<InputError>("{}: has a number that is out of range: {}", file,
-                      number == std::string::npos ? what : what.substr(number));
-  } catch (const Parsed::exception& error) {
-    Throw<InputError>("{}: is no JSON: {}", file, why(error));
-  }
-}
-
-LinkMask ParseMask(const JsonPlace& place, std::size_t devices) {
-  try {
-    return LinkMask::Parse(place.Text(), devices);
-  } catch (const UsageError& error) {
-    place.Fail("is none of {} devices: {}", devices, error.what());
-  }
-}
-
-Topology ToTopology(const Parsed& json, const std::string& file, LinkMask* mask) {
-  JsonPlace whole(json, file, "");
-  std::optional<JsonPlace> recorded;  // a mask
+Topology ToTopology(const Parsed& json, LinkMask* mask) {
+  std::optional<std::string> recorded;  // a mask
+  const Parsed* machine = &json;
   if (json.is_object() && json.contains("topology")) {
-    whole.Object({"chatty", "simulated", "mask", "topology", "rings", "costs"});
-    recorded = whole.Find("mask");
-    whole = whole.Get("topology");
+    Members record(json, "");
+    if (std::string text; record.Read("mask", text)) recorded = std::move(text);
+    machine = record.Find("topology");
+    if (machine == nullptr) Fail("", "'topology' is missing");
+    for (const char* other : {"chatty", "simulated", "rings", "costs"}) record.Find(other);
+    record.Finish();
   }
-  whole.Object({"schema", "name", "devices", "links"});
-  const JsonPlace schema = whole.Get("schema");
-  if (schema.Text() != kSchema) schema.Fail("is '{}'; this chatty reads {}", schema.Text().substr(0, 40), kSchema);
-
-  const JsonPlace list = whole.Get("devices");
-  const std::vector<JsonPlace> places = list.Elements();
+  Members whole(*machine, machine == &json ? "" : "topology");
+  const auto schema = whole.Get<std::string>("schema");
+  if (schema != kSchema) Fail(whole.At("schema"), "is {}; this chatty reads {}", Shown(schema), kSchema);
+  std::string name;
+  whole.Read("name", name);
+  std::vector<Members> places = Elements(whole.Find("devices"), whole.At("devices"));
+  const Parsed* const links = whole.Find("links");
+  std::vector<Members> link_places;
+  if (links != nullptr) link_places = Elements(links, whole.At("links"));
+  whole.Finish();
   if (places.empty() || places.size() > static_cast<std::size_t>(kMaxDevices)) {
-    list.Fail("are {}; a run takes 1 to {}", places.size(), kMaxDevices);
+    Fail(whole.At("devices"), "are {}; a run takes 1 to {}", places.size(), kMaxDevices);
   }
   std::vector<TopologyDevice> devices;
-  devices.reserve(places.size());
-  for (const JsonPlace& place : places) devices.push_back(ParseDevice(place));
+  for (Members& place : places) devices.push_back(ParseDevice(place));
   // Bandwidths decide what links are not listed; they have to make sense before.
-  Topology bare(Or(whole.Find("name"), std::string(), &JsonPlace::Text), devices);
-  if (const std::optional<TopologyFault> fault = FindFault(bare)) {
-    const JsonPlace at = fault->device != TopologyFault::kNone ? places[fault->device] : whole;
-    at.Fail("{} {}", fault->field, fault->what);
+  Topology topology(std::move(name), std::move(devices));
+  if (const std::optional<TopologyFault> fault = FindFault(topology)) {
+    Fail(fault->device != TopologyFault::kNone ? places[fault->device].place() : whole.place(), "{} {}", fault->field,
+         fault->what);
   }
 
-  Topology topology = std::move(bare);
-  std::map<std::pair<std::size_t, std::size_t>, JsonPlace> listed;
-  if (const std::optional<JsonPlace> links = whole.Find("links")) {
-    for (const JsonPlace& place : links->Elements()) {
-      const Link link = ParseLink(place);
-      const std::size_t from = ParseIndex(place.Get("from"), topology.size());
-      const std::size_t to = ParseIndex(place.Get("to"), topology.size());
-      if (from == to) place.Fail("leads from device {} to itself; such links are not listed", from);
-      if (!listed.emplace(std::pair(from, to), place).second) place.Fail("is the second from {} to {}", from, to);
-      topology.link(from, to) = link;
-      if (link.bandwidth == 0) topology.link(from, to).bandwidth = StandardBandwidth(topology, from, to);
-    }
-  }
-  for (const auto& [pair, place] : listed) {
+  std::map<std::array<std::size_t, 2>, std::string> listed;
+  for (Members& place : link_places) {
+    const auto [pair, link] = ParseLink(place, topology.size());
     const auto& [from, to] = pair;
-    const LinkType there = topology.link(from, to).type, back = topology.link(to, from).type;
-    if (there == back || there == LinkType::kSelf || listed.contains({to, from})) continue;
-    place.Fail("is {} from {} to {}, and the way back, from {} to {}, is not listed; list both", LinkTypeName(there), from,
-               to, to, from);
+    if (from == to) Fail(place.place(), "leads from device {} to itself; such links are not listed", from);
+    if (!listed.emplace(pair, place.place()).second) Fail(place.place(), "is the second from {} to {}", from, to);
+    topology.link(from, to) = link;
+    if (link.bandwidth == 0) topology.link(from, to).bandwidth = StandardBandwidth(topology, from, to);
   }
   if (const std::optional<TopologyFault> fault = FindFault(topology)) {
-    const auto found = listed.find({fault->from, fault->to});
-    const auto back = listed.find({fault->to, fault->from});
+    const auto found = listed.find({fault->from, fault->to}), back = listed.find({fault->to, fault->from});
     const std::string pair = fmt::format("from {} to {}", fault->from, fault->to);
-    if (found != listed.end()) found->second.Fail("{}, {}, {}", fault->field, pair, fault->what);
-    if (back != listed.end()) back->second.Fail("is listed, and the link {} is not: {} {}", pair, fault->field, fault->what);
-    whole.Fail("links: {}, {}, {}", fault->field, pair, fault->what);
+    if (found == listed.end() && back != listed.end()) {
+      Fail(back->second, "is listed, and the link {} is not: {} {}; list both", pair, fault->field, fault->what);
+    }
+    Fail(found != listed.end() ? found->second : whole.At("links"), "{}, {}, {}", fault->field, pair, fault->what);
   }
-  if (mask != nullptr) *mask = recorded ? ParseMask(*recorded, topology.size()) : LinkMask();
+  if (mask != nullptr) *mask = LinkMask();
+  if (mask == nullptr || !recorded) return topology;
+  try {
+    *mask = LinkMask::Parse(*recorded, topology.size());
+  } catch (const UsageError& error) {
+    Fail("mask", "is none of {} devices: {}", topology.size(), error.what());
+  }
   return topology;
+}
+
+/// `source`: what the parser takes. A record's costs, which are most of it and which nobody reads, are skipped, and do not
+/// count among `bytes`.
+template <class Source>
+Topology ReadFrom(Source&& source, const std::string& file, LinkMask* mask, LimitedBytes* bytes) {
+  bool in_costs = false;
+  const auto keeps = [&](int depth, Parsed::parse_event_t event, const Parsed& parsed) {
+    const bool before = in_costs;
+    if (depth == 0) in_costs = false;
+    if (depth == 1 && event == Parsed::parse_event_t::key) in_costs = parsed == "costs";
+    if ((before || in_costs) && bytes != nullptr) bytes->MoveOn();
+    return !in_costs;
+  };
+  Parsed parsed;
+  try {
+    parsed = Parsed::parse(std::forward<Source>(source), keeps);
+  } catch (const Parsed::exception& error) {  // "[json.exception.parse_error.101] parse error at line 1, ..."
+    std::string_view why = error.what();
+    why.remove_prefix(std::min(why.find("] ") + 2, why.size()));
+    Throw<InputError>("{}: is no JSON: {}", file, io::Printable(why));
+  }
+  try {
+    return ToTopology(parsed, mask);
+  } catch (const InputError& error) {
+    Throw<InputError>("{}: {}", file, io::Printable(error.what()));
+  }
 }
 
 }  // namespace
 
 Topology ParseTopology(std::string_view text, const std::string& file, LinkMask* mask) {
-  return ToTopology(ParseJson(text, file, nullptr), file, mask);
+  return ReadFrom(text, file, mask, nullptr);
 }
 
 Topology ReadTopology(const std::string& path, LinkMask* mask) {
   Input input(path);
   LimitedBytes bytes(input);
   std::istream stream(&bytes);
-  return ToTopology(ParseJson(stream, input.name(), &bytes), input.name(), mask);
+  return ReadFrom(stream, input.name(), mask, &bytes);
 }
 
 }  // namespace chatty::cli

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <iterator>
@@ -31,26 +32,21 @@ std::string DescribeHostPath(const TopologyDevice& device) {
   return text + FormatBandwidth(host.bandwidth) + (host.native_atomics ? ", atomics" : "");
 }
 
-/// How the page colours a link.
+/// How text and page show a type of link: in a matrix, in colours, and in words.
+struct Look {
+  std::string_view cell, css, words;
+};
+constexpr std::array<Look, 7> kLooks = {{{"X", "self", "the device itself"},
+                                         {"GPU", "same", "in the memory of a GPU that they share"},
+                                         {"NV", "nvlink", "NVLink"},
+                                         {"PIX", "switch", "through PCIe switches"},
+                                         {"PHB", "bridge", "through PCIe host bridges of one socket"},
+                                         {"SYS", "sockets", "across CPU sockets"},
+                                         {"MEM", "memory", "through host memory"}}};
+const Look& LookOf(const Link& link) { return kLooks[static_cast<std::size_t>(link.type)]; }
+
 std::string_view CssClass(const Link& link) {
-  if (!link.peer_access && link.type != LinkType::kSelf) return "staged";
-  switch (link.type) {
-    case LinkType::kSelf:
-      return "self";
-    case LinkType::kSameGpu:
-      return "same";
-    case LinkType::kNvlink:
-      return "nvlink";
-    case LinkType::kPcieSwitch:
-      return "switch";
-    case LinkType::kHostBridge:
-      return "bridge";
-    case LinkType::kSockets:
-      return "sockets";
-    case LinkType::kHostMemory:
-      return "memory";
-  }
-  return "";
+  return link.peer_access || link.type == LinkType::kSelf ? LookOf(link).css : "staged";
 }
 
 /// A line of the legend: how wide links with this cell are.
@@ -304,54 +300,20 @@ std::string Columns(const Rows& rows) {
 }
 
 std::string LinkCell(const Link& link) {
-  std::string cell;
-  switch (link.type) {
-    case LinkType::kSelf:
-      return "X";
-    case LinkType::kSameGpu:
-      cell = "GPU";
-      break;
-    case LinkType::kNvlink:
-      cell = (link.switched ? "NVS" : "NV") + (link.nvlinks > 0 ? fmt::format("{}", link.nvlinks) : "?");
-      break;
-    case LinkType::kPcieSwitch:
-      cell = "PIX";
-      break;
-    case LinkType::kHostBridge:
-      cell = "PHB";
-      break;
-    case LinkType::kSockets:
-      cell = "SYS";
-      break;
-    case LinkType::kHostMemory:
-      cell = "MEM";
-      break;
+  std::string cell(LookOf(link).cell);
+  if (link.type == LinkType::kSelf) return cell;
+  if (link.type == LinkType::kNvlink) {
+    cell += (link.switched ? "S" : "") + (link.nvlinks > 0 ? fmt::format("{}", link.nvlinks) : "?");
   }
   return link.peer_access ? cell : cell + '*';
 }
 
 std::string DescribeLink(const Link& link) {
-  switch (link.type) {
-    case LinkType::kSelf:
-      return "the device itself";
-    case LinkType::kSameGpu:
-      return "in the memory of a GPU that they share";
-    case LinkType::kNvlink: {
-      const std::string generation = link.nvlink_version > 0 ? fmt::format(" of generation {}", link.nvlink_version) : "";
-      if (link.nvlinks == 0) return fmt::format("NVLinks{}, nobody says how many: one at least", generation);
-      return fmt::format("{} NVLink{}{}{}", link.nvlinks, link.nvlinks == 1 ? "" : "s", generation,
-                         link.switched ? ", through an NVSwitch" : "");
-    }
-    case LinkType::kPcieSwitch:
-      return "through PCIe switches";
-    case LinkType::kHostBridge:
-      return "through PCIe host bridges of one socket";
-    case LinkType::kSockets:
-      return "across CPU sockets";
-    case LinkType::kHostMemory:
-      return "through host memory";
-  }
-  return "";
+  if (link.type != LinkType::kNvlink) return std::string(LookOf(link).words);
+  const std::string generation = link.nvlink_version > 0 ? fmt::format(" of generation {}", link.nvlink_version) : "";
+  if (link.nvlinks == 0) return fmt::format("NVLinks{}, nobody says how many: one at least", generation);
+  return fmt::format("{} NVLink{}{}{}", link.nvlinks, link.nvlinks == 1 ? "" : "s", generation,
+                     link.switched ? ", through an NVSwitch" : "");
 }
 
 std::string FormatBandwidth(double bytes_per_s) {

@@ -36,29 +36,18 @@ struct TopologyOptions {
   bool measure = false, quick = false, recalibrate = false;
 };
 
-/// Measures, and keeps what it finds.
-void MeasureCosts(const TopologyOptions& options, const DeviceSelection& selection, const LinkMask& mask,
-                  const std::string& fingerprint, CostReport& report) {
+Calibration Measure(const TopologyOptions& options, const DeviceSelection& selection, const LinkMask& mask) {
   const std::vector<std::unique_ptr<Device>> devices = OpenDevices(selection);
   std::vector<Device*> pointers;
-  pointers.reserve(devices.size());
   for (const auto& device : devices) pointers.push_back(device.get());
-  CalibrationOptions calibration;
-  calibration.quick = options.quick;
-  calibration.links = mask;
-  Progress bar("Measuring", PathsOfAuto(selection).size() + 1);
-  calibration.progress = [&bar](std::string_view what) {
+  Progress bar("Measuring", PathsOfAuto(selection).size());
+  const auto progress = [&bar](std::string_view what) {
     Log().debug("measuring {}", what);
     bar.Advance();
   };
-  report.calibration = Calibrate(pointers, calibration);
+  Calibration calibration = Calibrate(pointers, {.quick = options.quick, .links = mask, .progress = progress});
   bar.Finish();
-  try {
-    SaveCalibration(fingerprint, report.calibration);
-    report.file = CalibrationFile(fingerprint);
-  } catch (const Error& error) {  // the figures are as good
-    Log().warn("{}", error.what());
-  }
+  return calibration;
 }
 
 /// What is kept for this machine, else new costs where `--measure` asks for them, else nominal ones; as runs choose by
@@ -66,25 +55,29 @@ void MeasureCosts(const TopologyOptions& options, const DeviceSelection& selecti
 CostReport CostsOf(const TopologyOptions& options, const DeviceSelection& selection, const Topology& found,
                    const LinkMask& mask) {
   const std::string fingerprint = MachineFingerprint(found, mask);
-  CostReport report;
-  if (!options.recalibrate) {
-    LoadedCalibration loaded = LoadCalibration(fingerprint);
-    // A quick one will not do where a thorough one was asked for.
-    report.kept = loaded.calibration && (!options.measure || options.quick || !loaded.calibration->quick);
-    if (report.kept) {
-      report.calibration = std::move(*loaded.calibration);
-      report.file = CalibrationFile(fingerprint);
-      return report;
-    }
-    if (!loaded.why.empty()) {
-      Log().warn("{}; {}", loaded.why,
-                 options.measure ? "measuring anew" : "costs are nominal until `chatty topology --measure` measures them");
-    }
+  CostReport report{.calibration = {}, .file = CalibrationFile(fingerprint)};
+  LoadedCalibration loaded;
+  if (!options.recalibrate) loaded = LoadCalibration(fingerprint);
+  // A quick one will not do where a thorough one was asked for.
+  report.kept = loaded.calibration && (!options.measure || options.quick || !loaded.calibration->quick);
+  if (report.kept) {
+    report.calibration = std::move(*loaded.calibration);
+    return report;
   }
-  if (options.measure) {
-    MeasureCosts(options, selection, mask, fingerprint, report);
-  } else {
+  if (!loaded.why.empty()) {
+    Log().warn("{}; {}", loaded.why,
+               options.measure ? "measuring anew" : "costs are nominal until `chatty topology --measure` measures them");
+  }
+  if (!options.measure) {
     report.calibration.model = CostModel::Nominal(Masked(found, mask), PathsOfAuto(selection));
+    return report;
+  }
+  report.calibration = Measure(options, selection, mask);
+  try {
+    SaveCalibration(fingerprint, report.calibration);
+  } catch (const Error& error) {  // the figures are as good
+    Log().warn("{}", error.what());
+    report.file.clear();
   }
   return report;
 }

@@ -1,14 +1,14 @@
-/// Where calibrations are kept, and the text that they are kept as.
+/// Where calibrations are kept, and the text that they are kept as: a line that names the machine by a hash, a line of what
+/// was measured, a line of numbers for each cost, notes, and a checksum. Whatever does not pass it is not used.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <limits>
 #include <locale>
 #include <sstream>
 #include <system_error>
@@ -20,7 +20,6 @@
 #include "chatty/core/logging.h"
 #include "chatty/core/version.h"
 #include "chatty/io/output.h"
-#include "chatty/io/text_parser.h"
 
 namespace chatty {
 namespace {
@@ -29,9 +28,10 @@ namespace fs = std::filesystem;
 
 /// Raised when the text changes, or when transports, what is measured or how it is fitted do, so that old figures would
 /// mislead.
-constexpr int kVersion = 7;
-constexpr std::string_view kTitle = "chatty-calibration";
-constexpr std::size_t kMaxBytes = std::size_t{64} << 20;  // 64 devices and 6 paths have some 20 MiB
+constexpr int kVersion = 8;
+constexpr std::string_view kNote = "note ", kChecksum = "checksum ";
+/// No figure is larger: microseconds, bytes and their ratios. Times and crossovers that are computed from them are finite.
+constexpr double kMost = 1e12;
 
 std::uint64_t Checksum(std::string_view text) {
   std::uint64_t sum = Hash(text.size());
@@ -42,189 +42,93 @@ std::uint64_t Checksum(std::string_view text) {
 std::string CpuModel() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
-    const std::size_t colon = line.find(':');
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 1);
+    if (line.starts_with("model name")) return line;
   }
   return "";
 }
 
-/// Names come from drivers and firmware: one word each, in a line of words.
-std::string Word(std::string_view text) {
-  std::string word;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    word += std::isalnum(byte) != 0 || (byte != 0 && std::string_view(".:+-/").find(c) != std::string_view::npos) ? c : '_';
-  }
-  return word.empty() ? "-" : word;
-}
-
-std::size_t LinesOf(std::string_view text) { return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')); }
-
-/// What a file of this version and machine begins with.
 std::string Head(std::string_view fingerprint) {
-  return fmt::format("{} {}\nfingerprint {}\n{}", kTitle, kVersion, LinesOf(fingerprint), fingerprint);
-}
-
-/// The next number, of a field with this range. The checksum may be right and the number not, in a text that another program
-/// wrote.
-template <class T>
-T Number(std::istream& words, std::string_view field, T least, T most) {
-  double value = 0;
-  const bool within = words >> value && value >= static_cast<double>(least) && value <= static_cast<double>(most);
-  if (!within || static_cast<double>(static_cast<T>(value)) != value) {
-    Throw<InputError>("is damaged: {} is no number from {} to {}", field, least, most);
-  }
-  return static_cast<T>(value);
-}
-std::size_t Index(std::istream& words, std::string_view field, std::size_t count) {
-  return Number<std::size_t>(words, field, 0, count - 1);
-}
-
-/// @{
-/// Figures up to these are possible, and times, sizes and crossovers that are computed from them stay finite and fit 64
-/// bits: 1000 s, a byte or an entry a second, 1 TB, and for probes 1e18 bytes/s.
-constexpr double kMostUs = 1e9, kMostUsEach = 1e6, kMostBytes = 1e12, kMostError = 1e9, kMostProbe = 1e18;
-/// @}
-std::string Next(std::istream& words) {
-  std::string word;
-  words >> word;
-  return word;
-}
-void Expect(std::istream& words, std::string_view word) {
-  if (Next(words) != word) Throw<InputError>("is damaged: it lacks '{}'", word);
+  return fmt::format("chatty-calibration {} of {:016x}\n", kVersion, Checksum(fingerprint));
 }
 
 }  // namespace
 
-// --------------------------------------------------------------- fingerprints ----
-
 std::string MachineFingerprint(const Topology& topology, const LinkMask& links) {
-  const probes::Versions versions = probes::SoftwareVersions();
-  std::string text =
-      fmt::format("version {} driver {} cuda {} nccl {}\nmask {}\nmachine {}\n", Word(Version()), versions.driver,
-                  versions.runtime, versions.nccl, Word(links.CanonicalText(topology.size())), Word(topology.name()));
-  bool host = false;
+  std::string text = fmt::format("chatty {} {}\nmask {}\nmachine {}\n", Version(), probes::SoftwareVersions(),
+                                 links.CanonicalText(topology.size()), topology.name());
   for (const TopologyDevice& device : topology.devices()) {
-    host = host || device.kind == DeviceKind::kHost;
     // Memory is rounded: what firmware and kernels keep for themselves changes from boot to boot.
-    text += fmt::format("device {} {} memory {} processors {} node {} socket {} pci {} engines {} host {} {} {} {}\n",
-                        Word(device.label), Word(device.name), device.memory >> 30, device.processors, device.numa_node,
-                        device.socket, Word(device.pci_bus_id), device.copy_engines, device.host.pcie_generation,
-                        device.host.pcie_lanes, device.host.native_atomics, device.host.bandwidth);
+    text += fmt::format("device {} {} {} {} {} {} {} {} {} {} {} {} {}\n", device.label, device.name, device.memory >> 30,
+                        device.processors, device.numa_node, device.socket, device.pci_bus_id, device.copy_engines,
+                        device.host.pcie_generation, device.host.pcie_lanes, device.host.native_atomics,
+                        device.host.bandwidth, device.kind == DeviceKind::kHost ? CpuModel() : "");
   }
-  if (host) text += fmt::format("cpu {}\n", Word(CpuModel()));
   for (std::size_t from = 0; from < topology.size(); ++from) {
     for (std::size_t to = 0; to < topology.size(); ++to) {
-      if (from == to) continue;
       const Link& link = topology.link(from, to);
-      text += fmt::format("link {} {} {} {} {} {} {} {} {}\n", from, to, LinkTypeName(link.type), link.nvlinks,
-                          link.nvlink_version, link.switched, link.peer_access, link.native_atomics, link.bandwidth);
+      text += fmt::format("link {} {} {} {} {} {} {}\n", LinkTypeName(link.type), link.nvlinks, link.nvlink_version,
+                          link.switched, link.peer_access, link.native_atomics, link.bandwidth);
     }
   }
   return text;
 }
 
-// ------------------------------------------------------------------------ text ----
-
 std::string CalibrationText(std::string_view fingerprint, const Calibration& calibration) {
   const CostModel& model = calibration.model;
-  std::string text = Head(fingerprint);
-  text += fmt::format("quick {} seconds {}\ndevices {} paths {}\n", calibration.quick ? 1 : 0, calibration.seconds,
-                      model.devices(), model.paths().size());
-  for (const std::string& path : model.paths()) text += fmt::format("path {}\n", Word(path));
-  for (std::size_t path = 0; path < model.paths().size(); ++path) {
-    for (std::size_t from = 0; from < model.devices(); ++from) {
-      for (std::size_t to = 0; to < model.devices(); ++to) {
-        for (std::size_t encoding = 0; encoding < kEncodings; ++encoding) {
-          for (std::size_t load = 0; load < kMeasuredLoads; ++load) {
-            const Cost& cost = model.cost(path, from, to, static_cast<Encoding>(encoding), static_cast<MeasuredLoad>(load));
-            if (!cost.exists()) continue;
-            text += fmt::format("cost {} {} {} {} {} {} {} {} {} {} {}\n", path, from, to, encoding, load, cost.alpha_us,
-                                cost.beta_us_per_byte, cost.gamma_us_per_entry, cost.error, cost.samples, cost.largest);
-          }
-        }
-      }
-    }
-  }
-  for (const ProbeResult& probe : calibration.probes) {
-    text += fmt::format("probe {} {} {} {} {}\n", Word(probe.name), probe.from, probe.to, probe.value, Word(probe.unit));
-  }
+  std::string text = Head(fingerprint) + fmt::format("{:d} {} {} {} {}\n", calibration.quick, calibration.seconds,
+                                                     model.devices(), model.paths().size(), fmt::join(model.paths(), " "));
+  model.ForEachCost([&](std::size_t path, std::size_t from, std::size_t to, Encoding encoding, MeasuredLoad load,
+                        const Cost& cost) {
+    text +=
+        fmt::format("{} {} {} {} {} {} {} {} {} {} {}\n", path, from, to, static_cast<int>(encoding), static_cast<int>(load),
+                    cost.alpha_us, cost.beta_us_per_byte, cost.gamma_us_per_entry, cost.error, cost.samples, cost.largest);
+  });
   for (std::string note : calibration.notes) {
-    for (char& c : note) {
-      if (static_cast<unsigned char>(c) < 32) c = ' ';
-    }
-    text += fmt::format("note {}\n", note);
+    std::replace_if(
+        note.begin(), note.end(), [](unsigned char c) { return c < 32; }, ' ');
+    text += fmt::format("{}{}\n", kNote, note);
   }
-  return text + fmt::format("checksum {:016x}\n", Checksum(text));
+  return text + fmt::format("{}{:016x}\n", kChecksum, Checksum(text));
 }
 
 Calibration ParseCalibration(std::string_view text, std::string_view fingerprint) {
-  std::string_view version = text.substr(0, text.find('\n'));
-  if (!version.starts_with(kTitle)) Throw<InputError>("is damaged: it does not begin with '{}'", kTitle);
-  version.remove_prefix(std::min(kTitle.size() + 1, version.size()));
-  if (version != fmt::format("{}", kVersion)) {
-    Throw<InputError>("was written by another version ({}; this is {})", io::Quote(version), kVersion);
-  }
-  const std::size_t end = text.rfind("checksum ");
-  if (end == std::string_view::npos || text[end - 1] != '\n') throw InputError("is damaged: it is cut short");
-  if (text.substr(end) != fmt::format("checksum {:016x}\n", Checksum(text.substr(0, end)))) {
-    throw InputError("is damaged: its checksum is another");
-  }
   const std::string head = Head(fingerprint);
-  if (!text.substr(0, end).starts_with(head)) throw InputError("is of another machine, mask or driver");
-
-  std::istringstream words(std::string(text.substr(head.size(), end - head.size())));
-  words.imbue(std::locale::classic());
-  Calibration calibration;
-  Expect(words, "quick");
-  calibration.quick = Number(words, "quick", 0, 1) == 1;
-  Expect(words, "seconds");
-  calibration.seconds = Number(words, "seconds", 0.0, kMostUs);
-  Expect(words, "devices");
-  const auto devices = Number<std::size_t>(words, "devices", 2, kMaxDevices);
-  Expect(words, "paths");
-  std::vector<std::string> paths(Number<std::size_t>(words, "paths", 0, 64));
-  for (std::string& path : paths) {
-    Expect(words, "path");
-    path = Next(words);
+  const std::size_t end = std::min(text.rfind(kChecksum), text.size());
+  const std::string_view content = text.substr(0, end);
+  if (text.substr(end) != fmt::format("{}{:016x}\n", kChecksum, Checksum(content))) {
+    throw InputError("is damaged: its checksum is missing or another");
   }
+  if (!content.starts_with(head)) throw InputError("is of another version of chatty, machine, mask or driver");
+  std::istringstream words(std::string(content.substr(head.size())));
+  words.imbue(std::locale::classic());
+  const auto number = [&](double most = kMost) {
+    double value = -1;
+    if (words >> value && value >= 0 && value <= most) return value;
+    Throw<InputError>("is damaged: a figure is missing, or not from 0 to {}", most);
+  };
+  const auto index = [&](std::size_t count) { return static_cast<std::size_t>(number(static_cast<double>(count) - 1)); };
+  Calibration calibration;
+  calibration.quick = index(2) != 0;
+  calibration.seconds = number();
+  const std::size_t devices = index(kMaxDevices + 1);
+  std::vector<std::string> paths(index(kMaxDevices + 1));
+  for (std::string& path : paths) words >> path;
   CostModel& model = calibration.model;
   model = CostModel(std::move(paths), devices);
   model.set_measured(true);
-  for (std::string what = Next(words); !what.empty(); what = Next(words)) {
-    if (what == "cost" && !model.paths().empty()) {
-      const std::size_t path = Index(words, "the path of a cost", model.paths().size());
-      const std::size_t from = Index(words, "the sender of a cost", devices);
-      const std::size_t to = Index(words, "the receiver of a cost", devices);
-      const auto encoding = static_cast<Encoding>(Index(words, "the encoding of a cost", kEncodings));
-      const auto load = static_cast<MeasuredLoad>(Index(words, "the load of a cost", kMeasuredLoads));
-      Cost cost;
-      cost.alpha_us = Number(words, "alpha_us", 0.0, kMostUs);
-      cost.beta_us_per_byte = Number(words, "beta_us_per_byte", 0.0, kMostUsEach);
-      cost.gamma_us_per_entry = Number(words, "gamma_us_per_entry", 0.0, kMostUsEach);
-      cost.error = Number(words, "error", 0.0, kMostError);
-      cost.samples = Number<std::uint32_t>(words, "samples", 1, std::numeric_limits<std::uint32_t>::max());
-      cost.largest = Number(words, "largest", 0.0, kMostBytes);
-      model.set_cost(path, from, to, encoding, load, cost);
-    } else if (what == "probe") {
-      ProbeResult& probe = calibration.probes.emplace_back();
-      probe.name = Next(words);
-      for (std::int32_t* const device : {&probe.from, &probe.to}) {
-        *device = Number(words, "the device of a probe", ProbeResult::kNone, static_cast<std::int32_t>(devices) - 1);
-      }
-      probe.value = Number(words, "the value of a probe", 0.0, kMostProbe);
-      probe.unit = Next(words);
-    } else if (what == "note") {
-      words.get();  // the space
-      std::getline(words, calibration.notes.emplace_back());
-    } else {
-      Throw<InputError>("is damaged: it goes on with {}", io::Quote(what));
-    }
+  while (std::isdigit((words >> std::ws).peek()) != 0) {
+    const std::size_t path = index(model.paths().size()), from = index(devices), to = index(devices);
+    const std::size_t encoding = index(kEncodings), load = index(kMeasuredLoads);
+    const Cost cost{number(), number(), number(), number(), static_cast<std::uint32_t>(number(1e9)), number()};
+    model.set_cost(path, from, to, static_cast<Encoding>(encoding), static_cast<MeasuredLoad>(load), cost);
+  }
+  words.clear();
+  for (std::string line; std::getline(words, line);) {
+    if (!line.starts_with(kNote)) throw InputError("is damaged: a line is neither a cost nor a note");
+    calibration.notes.push_back(line.substr(kNote.size()));
   }
   return calibration;
 }
-
-// ------------------------------------------------------------------------ files ----
 
 std::string CacheFolder() {
   const auto set = [](const char* name) {
@@ -249,14 +153,10 @@ LoadedCalibration LoadCalibration(std::string_view fingerprint) {
   std::error_code error;
   if (path.empty() || !fs::exists(path, error)) return loaded;
   try {
-    if (!fs::is_regular_file(path, error)) {
-      throw InputError(fs::is_directory(path, error) ? "is a folder and not a file" : "is no file");
-    }
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw InputError("cannot be read");
-    if (fs::file_size(path, error) > kMaxBytes || error) throw InputError("is larger than any calibration");
-    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    loaded.calibration = ParseCalibration(text, fingerprint);
+    std::ifstream file;
+    if (fs::is_regular_file(path, error)) file.open(path, std::ios::binary);  // a pipe would wait for its writer
+    if (!file.is_open()) throw InputError("is no file that can be read");
+    loaded.calibration = ParseCalibration(std::string(std::istreambuf_iterator<char>(file), {}), fingerprint);
   } catch (const InputError& fault) {
     loaded.why = fmt::format("{} {}", path, fault.what());
   }

@@ -1,7 +1,6 @@
 #include "chatty/comm/calibration/probes.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "chatty/core/atomics.h"
 #include "chatty/core/config.h"
@@ -17,14 +16,14 @@ namespace {
 /// Items that are worth a further thread.
 constexpr std::size_t kItemsAThread = 16 << 10;
 
-/// Calls body(begin, end) for ranges of [0, items) on the device's team.
+/// Calls body(i) for all i below `items` on the device's team.
 template <class Body>
-void Divide(Device& device, std::size_t items, const Body& body) {
+void ForEach(Device& device, std::size_t items, const Body& body) {
   WorkerTeam& team = *device.team();
   const auto width = static_cast<int>(std::min<std::size_t>(team.size(), items / kItemsAThread + 1));
   team.Run(width, [&](TeamMember& member) {
     const auto rank = static_cast<std::size_t>(member.rank()), size = static_cast<std::size_t>(member.size());
-    body(items * rank / size, items * (rank + 1) / size);
+    for (std::size_t i = items * rank / size; i < items * (rank + 1) / size; ++i) body(i);
   });
 }
 
@@ -37,25 +36,11 @@ void Divide(Device& device, std::size_t items, const Body& body) {
 
 void Prepare(Device& device, const State& state) {
   CHATTY_ON_GPU(device, Prepare(device, state));
-  Divide(device, std::size_t{1} << state.bits, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      state.values[i] = static_cast<std::uint32_t>(Hash(i) >> 32) | 0x80000000u;  // far from 0, the least value
-      state.order[i] = Permuted(static_cast<std::uint32_t>(i), state.bits);
-      if (i % 32 == 0) state.marks[i / 32] = 0;
-    }
+  ForEach(device, std::size_t{1} << state.bits, [&](std::size_t i) {
+    state.values[i] = static_cast<std::uint32_t>(Hash(i) >> 32) | 0x80000000u;  // far from 0, the least value
+    state.order[i] = Permuted(static_cast<std::uint32_t>(i), state.bits);
+    if (i % 32 == 0) state.marks[i / 32] = 0;
   });
-}
-
-std::size_t ProbeBuffer::bytes() const {
-  switch (encoding) {
-    case Encoding::kSparse:
-      return count * sizeof(Entry);
-    case Encoding::kBitmap:
-      return values_at() + held() * sizeof(std::uint32_t);
-    case Encoding::kDense:
-      break;
-  }
-  return count * sizeof(std::uint32_t);
 }
 
 ProbeBuffer ProbeBuffer::Of(Encoding encoding, std::size_t bytes, unsigned every) {
@@ -71,104 +56,65 @@ ProbeBuffer ProbeBuffer::Of(Encoding encoding, std::size_t bytes, unsigned every
 
 void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuffer& shape) {
   CHATTY_ON_GPU(device, Pack(device, state, buffer, shape));
-  const std::size_t apart = EntriesApart(state, shape);
   auto* const words = reinterpret_cast<std::uint32_t*>(buffer);
-  switch (shape.encoding) {
-    case Encoding::kDense:
-      return Divide(device, shape.count, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) words[i] = state.values[i] - 1;
-      });
-    case Encoding::kSparse:
-      return Divide(device, shape.count, [&](std::size_t begin, std::size_t end) {
-        auto* const out = reinterpret_cast<Entry*>(buffer);
-        for (std::size_t i = begin; i < end; ++i) {
-          const std::size_t index = i * apart;
-          out[i] = {static_cast<std::uint32_t>(index), state.values[index] - 1};
-        }
-      });
-    case Encoding::kBitmap:
-      return Divide(device, shape.count / ProbeBuffer::kSegment, [&](std::size_t begin, std::size_t end) {
-        auto* const segments = reinterpret_cast<std::uint32_t*>(buffer + shape.segments_at());
-        auto* const values = reinterpret_cast<std::uint32_t*>(buffer + shape.values_at());
-        for (std::size_t segment = begin; segment < end; ++segment) {
-          const std::size_t first = segment * ProbeBuffer::kSegment;
-          std::size_t place = (first + shape.every - 1) / shape.every;
-          segments[segment] = static_cast<std::uint32_t>(place);
-          for (std::size_t w = 0; w < ProbeBuffer::kSegment / 32; ++w) {
-            std::uint32_t word = 0;
-            for (std::size_t i = first + w * 32; i < first + (w + 1) * 32; ++i) {
-              if (i % shape.every != 0) continue;
-              word |= 1u << (i % 32);
-              values[place++] = state.values[i] - 1;
-            }
-            words[first / 32 + w] = word;
-          }
-        }
-      });
+  if (shape.encoding == Encoding::kDense) {
+    return ForEach(device, shape.count, [&](std::size_t i) { words[i] = state.values[i] - 1; });
   }
+  if (shape.encoding == Encoding::kSparse) {
+    auto* const entries = reinterpret_cast<Entry*>(buffer);
+    return ForEach(device, shape.count, [&, apart = EntriesApart(state, shape)](std::size_t i) {
+      entries[i] = {static_cast<std::uint32_t>(i * apart), state.values[i * apart] - 1};
+    });
+  }
+  auto* const segments = reinterpret_cast<std::uint32_t*>(buffer + shape.segments_at());
+  auto* const values = reinterpret_cast<std::uint32_t*>(buffer + shape.values_at());
+  ForEach(device, shape.count / ProbeBuffer::kSegment, [&](std::size_t segment) {
+    const std::size_t first = segment * ProbeBuffer::kSegment, end = first + ProbeBuffer::kSegment;
+    std::size_t place = (first + shape.every - 1) / shape.every;
+    segments[segment] = static_cast<std::uint32_t>(place);
+    std::fill(words + first / 32, words + end / 32, 0);
+    for (std::size_t i = first; i < end; ++i) {
+      if (i % shape.every != 0) continue;
+      words[i / 32] |= 1u << (i % 32);
+      values[place++] = state.values[i] - 1;
+    }
+  });
 }
 
 void Unpack(Device& device, const State& state, const std::byte* buffer, const ProbeBuffer& shape) {
   CHATTY_ON_GPU(device, Unpack(device, state, buffer, shape));
   const auto* const words = reinterpret_cast<const std::uint32_t*>(buffer);
-  switch (shape.encoding) {
-    case Encoding::kDense:
-      return Divide(device, shape.count, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) state.values[i] = std::min(state.values[i], words[i]);
-      });
-    case Encoding::kSparse:
-      return Divide(device, shape.count, [&](std::size_t begin, std::size_t end) {
-        const auto* const in = reinterpret_cast<const Entry*>(buffer);
-        for (std::size_t i = begin; i < end; ++i) {
-          const std::uint32_t at = in[i].index;
-          atomics::Min<true>(&state.values[at], in[i].value);
-          atomics::Or<true>(&state.marks[at >> 5], 1u << (at & 31));
-        }
-      });
-    case Encoding::kBitmap:
-      return Divide(device, shape.count / ProbeBuffer::kSegment, [&](std::size_t begin, std::size_t end) {
-        const auto* const segments = reinterpret_cast<const std::uint32_t*>(buffer + shape.segments_at());
-        const auto* const values = reinterpret_cast<const std::uint32_t*>(buffer + shape.values_at());
-        for (std::size_t segment = begin; segment < end; ++segment) {
-          const std::size_t first = segment * ProbeBuffer::kSegment;
-          std::size_t place = segments[segment];
-          for (std::size_t i = first; i < first + ProbeBuffer::kSegment; ++i) {
-            if ((words[i / 32] >> (i % 32) & 1u) == 0) continue;
-            state.values[i] = std::min(state.values[i], values[place++]);
-            atomics::Or<true>(&state.marks[i >> 5], 1u << (i & 31));
-          }
-        }
-      });
+  if (shape.encoding == Encoding::kDense) {
+    return ForEach(device, shape.count, [&](std::size_t i) { state.values[i] = std::min(state.values[i], words[i]); });
   }
-}
-
-void Read(Device& device, const std::uint32_t* memory, std::size_t words, const std::uint32_t* order) {
-  CHATTY_ON_GPU(device, Read(device, memory, words, order));
-  std::atomic<std::uint32_t> sink{0};  // uses what is read
-  Divide(device, words, [&](std::size_t begin, std::size_t end) {
-    std::uint32_t sum = 0;
-    if (order == nullptr) {
-      for (std::size_t i = begin; i < end; ++i) sum += memory[i];
-    } else {
-      for (std::size_t i = begin; i < end; ++i) sum += memory[order[i]];
+  if (shape.encoding == Encoding::kSparse) {
+    const auto* const entries = reinterpret_cast<const Entry*>(buffer);
+    return ForEach(device, shape.count, [&](std::size_t i) {
+      const std::uint32_t at = entries[i].index;
+      atomics::Min<true>(&state.values[at], entries[i].value);
+      atomics::Or<true>(&state.marks[at >> 5], 1u << (at & 31));
+    });
+  }
+  const auto* const segments = reinterpret_cast<const std::uint32_t*>(buffer + shape.segments_at());
+  const auto* const values = reinterpret_cast<const std::uint32_t*>(buffer + shape.values_at());
+  ForEach(device, shape.count / ProbeBuffer::kSegment, [&](std::size_t segment) {
+    const std::size_t first = segment * ProbeBuffer::kSegment;
+    std::size_t place = segments[segment];
+    for (std::size_t i = first; i < first + ProbeBuffer::kSegment; ++i) {
+      if ((words[i / 32] >> (i % 32) & 1u) == 0) continue;
+      state.values[i] = std::min(state.values[i], values[place++]);
+      atomics::Or<true>(&state.marks[i >> 5], 1u << (i & 31));
     }
-    sink.fetch_add(sum, std::memory_order_relaxed);
   });
 }
 
-void LaunchNothing(Device& device) {
-  CHATTY_ON_GPU(device, LaunchNothing(device));
-  WorkerTeam& team = *device.team();
-  team.Run(team.size(), [](TeamMember&) {});
-}
-
-Versions SoftwareVersions() {
-  Versions versions;
+std::string SoftwareVersions() {
+  std::string versions;
 #if CHATTY_WITH_CUDA
   versions = cuda::SoftwareVersions();
 #endif
 #if CHATTY_WITH_NCCL
-  if (ncclGetVersion(&versions.nccl) != ncclSuccess) versions.nccl = 0;
+  if (int nccl = 0; ncclGetVersion(&nccl) == ncclSuccess) versions += " nccl " + std::to_string(nccl);
 #endif
   return versions;
 }

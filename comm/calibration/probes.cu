@@ -12,14 +12,6 @@ namespace {
 
 constexpr unsigned kBlock = 256;
 
-cudaStream_t StreamOf(Device& device) { return static_cast<cudaStream_t>(device.stream().native()); }
-
-/// Blocks for this many items: enough for all, at most what the device runs at once.
-unsigned Blocks(const Device& device, std::size_t items) {
-  const auto most = static_cast<std::size_t>(device.info().multiprocessors) * 8;
-  return static_cast<unsigned>(std::clamp<std::size_t>((items + kBlock - 1) / kBlock, 1, most));
-}
-
 __device__ std::size_t First() { return std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 __device__ std::size_t Stride() { return std::size_t{gridDim.x} * blockDim.x; }
 
@@ -55,8 +47,6 @@ __global__ void __launch_bounds__(kBlock)
   for (std::size_t i = words / 4 * 4 + First(); i < words; i += Stride()) values[i] = min(values[i], buffer[i]);
 }
 
-/// A sum that no memory has. Kernels compare with it to use what they read.
-constexpr std::uint64_t kNever = ~std::uint64_t{0};
 constexpr unsigned kFull = 0xffffffffu, kWarps = kBlock / 32;
 __device__ unsigned Lane() { return threadIdx.x % 32; }
 
@@ -95,7 +85,9 @@ __global__ void __launch_bounds__(kBlock) UnpackSparseKernel(State state, const 
   }
 }
 
-__global__ void ClearCountsKernel(State state) { state.counts[threadIdx.x] = 0; }
+__global__ void ClearCountsKernel(State state) {
+  if (threadIdx.x < 2) state.counts[threadIdx.x] = 0;
+}
 
 /// A warp has a segment at a time. A block reserves room for the segments of its warps, and writes line by line.
 __global__ void __launch_bounds__(kBlock) PackBitmapKernel(State state, std::byte* buffer, ProbeBuffer bitmap) {
@@ -179,91 +171,47 @@ __global__ void __launch_bounds__(kBlock) UnpackBitmapKernel(State state, const 
   }
 }
 
-/// `never` is kNever. A null `order`: one word after the other, four at once.
-__global__ void __launch_bounds__(kBlock)
-    ReadKernel(const std::uint32_t* memory, std::size_t words, const std::uint32_t* order, std::uint64_t never) {
-  std::uint64_t sum = 0;
-  for (std::size_t i = First(); order == nullptr && i < words / 4; i += Stride()) {
-    const uint4 four = reinterpret_cast<const uint4*>(memory)[i];
-    sum += std::uint64_t{four.x} + four.y + four.z + four.w;
-  }
-  for (std::size_t i = First(); order != nullptr && i < words; i += Stride()) sum += memory[order[i]];
-  if (sum == never) __trap();
-}
-__global__ void NothingKernel() {}
-
-/// Threads that pack and unpack a buffer: one for four words in order, one an entry, a warp a segment of a bitmap.
-std::size_t ThreadsFor(const ProbeBuffer& buffer) {
-  switch (buffer.encoding) {
-    case Encoding::kSparse:
-      return buffer.count;
-    case Encoding::kBitmap:
-      return buffer.count / ProbeBuffer::kSegment * 32;
-    case Encoding::kDense:
-      break;
-  }
-  return buffer.count / 4;
+/// Enqueues a kernel with so many threads, or as many as the device runs at once.
+template <class... Parameters, class... Arguments>
+void Launch(Device& device, std::size_t threads, void (*kernel)(Parameters...), const Arguments&... arguments) {
+  const auto most = static_cast<std::size_t>(device.info().multiprocessors) * 8;
+  const auto blocks = static_cast<unsigned>(std::clamp<std::size_t>((threads + kBlock - 1) / kBlock, 1, most));
+  kernel<<<blocks, kBlock, 0, static_cast<cudaStream_t>(device.stream().native())>>>(arguments...);
+  CHATTY_CUDA(cudaGetLastError());
 }
 
 }  // namespace
 
-void Prepare(Device& device, const State& state) {
-  PrepareKernel<<<Blocks(device, std::size_t{1} << state.bits), kBlock, 0, StreamOf(device)>>>(state);
-  CHATTY_CUDA(cudaGetLastError());
-}
+void Prepare(Device& device, const State& state) { Launch(device, std::size_t{1} << state.bits, PrepareKernel, state); }
 
 void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuffer& shape) {
-  const cudaStream_t stream = StreamOf(device);
-  const unsigned blocks = Blocks(device, ThreadsFor(shape));
-  if (shape.encoding != Encoding::kDense) ClearCountsKernel<<<1, 2, 0, stream>>>(state);
-  switch (shape.encoding) {
-    case Encoding::kDense:
-      PackDenseKernel<<<blocks, kBlock, 0, stream>>>(state.values, reinterpret_cast<std::uint32_t*>(buffer), shape.count);
-      break;
-    case Encoding::kSparse:
-      PackSparseKernel<<<blocks, kBlock, 0, stream>>>(state, reinterpret_cast<Entry*>(buffer), shape.count,
-                                                      EntriesApart(state, shape));
-      break;
-    case Encoding::kBitmap:
-      PackBitmapKernel<<<blocks, kBlock, 0, stream>>>(state, buffer, shape);
-      break;
+  const std::size_t count = shape.count;
+  if (shape.encoding == Encoding::kDense) {
+    return Launch(device, count / 4, PackDenseKernel, state.values, reinterpret_cast<std::uint32_t*>(buffer), count);
   }
-  CHATTY_CUDA(cudaGetLastError());
+  Launch(device, 1, ClearCountsKernel, state);
+  if (shape.encoding == Encoding::kSparse) {
+    auto* const entries = reinterpret_cast<Entry*>(buffer);
+    return Launch(device, count, PackSparseKernel, state, entries, count, EntriesApart(state, shape));
+  }
+  Launch(device, count / ProbeBuffer::kSegment * 32, PackBitmapKernel, state, buffer, shape);
 }
 
 void Unpack(Device& device, const State& state, const std::byte* buffer, const ProbeBuffer& shape) {
-  const cudaStream_t stream = StreamOf(device);
-  const unsigned blocks = Blocks(device, ThreadsFor(shape));
-  switch (shape.encoding) {
-    case Encoding::kDense:
-      UnpackDenseKernel<<<blocks, kBlock, 0, stream>>>(state.values, reinterpret_cast<const std::uint32_t*>(buffer),
-                                                       shape.count);
-      break;
-    case Encoding::kSparse:
-      UnpackSparseKernel<<<blocks, kBlock, 0, stream>>>(state, reinterpret_cast<const Entry*>(buffer), shape.count);
-      break;
-    case Encoding::kBitmap:
-      UnpackBitmapKernel<<<blocks, kBlock, 0, stream>>>(state, buffer, shape);
-      break;
+  const std::size_t count = shape.count;
+  if (shape.encoding == Encoding::kDense) {
+    return Launch(device, count / 4, UnpackDenseKernel, state.values, reinterpret_cast<const std::uint32_t*>(buffer), count);
   }
-  CHATTY_CUDA(cudaGetLastError());
+  if (shape.encoding == Encoding::kSparse) {
+    return Launch(device, count, UnpackSparseKernel, state, reinterpret_cast<const Entry*>(buffer), count);
+  }
+  Launch(device, count / ProbeBuffer::kSegment * 32, UnpackBitmapKernel, state, buffer, shape);
 }
 
-void Read(Device& device, const std::uint32_t* memory, std::size_t words, const std::uint32_t* order) {
-  ReadKernel<<<Blocks(device, words), kBlock, 0, StreamOf(device)>>>(memory, words, order, kNever);
-  CHATTY_CUDA(cudaGetLastError());
-}
-
-void LaunchNothing(Device& device) {
-  NothingKernel<<<1, 32, 0, StreamOf(device)>>>();
-  CHATTY_CUDA(cudaGetLastError());
-}
-
-Versions SoftwareVersions() {
-  Versions versions;
-  if (cudaDriverGetVersion(&versions.driver) != cudaSuccess) versions.driver = 0;
-  if (cudaRuntimeGetVersion(&versions.runtime) != cudaSuccess) versions.runtime = 0;
-  return versions;
+std::string SoftwareVersions() {
+  int driver = 0, runtime = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || cudaRuntimeGetVersion(&runtime) != cudaSuccess) return "";
+  return "driver " + std::to_string(driver) + " cuda " + std::to_string(runtime);
 }
 
 }  // namespace chatty::probes::cuda

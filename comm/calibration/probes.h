@@ -1,11 +1,11 @@
 /// \file
-/// The work that a calibration times: packing and unpacking as engines do it, and single kinds of access. Host devices run
-/// it on their team, GPUs in small kernels. The thread that drives the device and has made it current enqueues all work on
-/// the device's stream.
+/// The work that a calibration times: packing and unpacking as engines do it. Host devices run it on their team, GPUs in
+/// small kernels. The thread that drives the device and has made it current enqueues all work on the device's stream.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "chatty/comm/encoding.h"
 #include "chatty/core/device.h"
@@ -55,7 +55,11 @@ struct ProbeBuffer {
   CHATTY_FN std::size_t held() const { return (count + every - 1) / every; }  ///< set places
   CHATTY_FN std::size_t segments_at() const { return count / 8; }             ///< byte at which segments begin
   CHATTY_FN std::size_t values_at() const { return segments_at() + count / kSegment * 4; }
-  std::size_t bytes() const;  ///< its length
+  /// Its length.
+  std::size_t bytes() const {
+    if (encoding == Encoding::kBitmap) return values_at() + held() * sizeof(std::uint32_t);
+    return count * (encoding == Encoding::kSparse ? sizeof(Entry) : sizeof(std::uint32_t));
+  }
   /// The largest of at most `bytes` bytes; a sparse one has one entry at least.
   static ProbeBuffer Of(Encoding encoding, std::size_t bytes, unsigned every = 1);
 };
@@ -75,28 +79,16 @@ void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuff
 void Unpack(Device& device, const State& state, const std::byte* buffer, const ProbeBuffer& shape);
 /// @}
 
-/// Reads `words` words of `memory`, which `device` can address: one after the other, or, with `order`, at its indices.
-void Read(Device& device, const std::uint32_t* memory, std::size_t words, const std::uint32_t* order);
-
-/// A kernel, or a job of the team, that does nothing.
-void LaunchNothing(Device& device);
-
-/// The versions of CUDA's driver and runtime and of NCCL that are in use, as their libraries number them; 0 without.
-struct Versions {
-  int driver = 0;   ///< 13000 for 13.0
-  int runtime = 0;  ///< as `driver`
-  int nccl = 0;     ///< 22809 for 2.28.9
-};
-Versions SoftwareVersions();  ///< queries the libraries; opens no device
+/// The versions of CUDA's driver and runtime and of NCCL that are in use, as their libraries number them: words of a text,
+/// without those that are not there. Opens no device.
+std::string SoftwareVersions();
 
 /// As above, on GPUs; only in builds with CUDA.
 namespace cuda {
 void Prepare(Device& device, const State& state);
 void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuffer& shape);
 void Unpack(Device& device, const State& state, const std::byte* buffer, const ProbeBuffer& shape);
-void Read(Device& device, const std::uint32_t* memory, std::size_t words, const std::uint32_t* order);
-void LaunchNothing(Device& device);
-Versions SoftwareVersions();
+std::string SoftwareVersions();
 }  // namespace cuda
 
 }  // namespace chatty::probes

@@ -188,12 +188,14 @@ void HaloExchange::Choose(const ExchangeRound& round, SharedPlan& plan) {
   TransportSelector::Choice slowest;
   for (std::size_t i = 0; i < buffers; ++i) {
     sent_.path[receivers[i]] = choices[i].path;
+    sent_.contending[receivers[i]] = choices[i].load.buffers;
     if (choices[i].us > slowest.us) slowest = choices[i];
   }
   sent_.for_all = always;
   if (!all_listen_ || Entries(rank, rank) == 0) return;
   const TransportSelector::Choice choice = paths.ChooseBroadcast(rank, expect(rank), senders);
   sent_.path[rank] = choice.path;
+  sent_.contending[rank] = choice.load.buffers;
   sent_.for_all = always || TransportSelector::BroadcastPays(choice, slowest);
 }
 
@@ -261,11 +263,6 @@ void HaloExchange::CountLabelled(const Control& control) {
 }
 
 void HaloExchange::SignalNeighbours(const ExchangeRound& round) const {
-  std::array<std::uint8_t, kMaxDevices> paths{};  // the paths of all buffers, if they are recorded
-  std::size_t buffers = 0;
-  for (PartId q = 0; log_.explains() && q < run_.parts; ++q) {
-    if (q != run_.rank && Entries(run_.rank, q) != 0) paths[buffers++] = sent_.path[q];
-  }
   for (PartId to = 0; to < run_.parts; ++to) {
     if (!Talks(round, run_.rank, to)) continue;
     const PartId q = sent_.for_all ? run_.rank : to;
@@ -276,7 +273,7 @@ void HaloExchange::SignalNeighbours(const ExchangeRound& round) const {
     header.path = sent_.path[q];
     header.count = sent_.count[q];
     if (log_.explains()) [[unlikely]] {
-      header.contending = run_.paths->ContendingBuffers(header.path, {paths.data(), buffers});
+      header.contending = sent_.contending[q];
       header.expected_bytes = sent_.expected_bytes[q];
       header.begun_ns = sent_.begun_ns;
       header.posted_ns = sent_.posted_ns;

@@ -22,7 +22,7 @@ struct ExchangeHeader {
   std::uint32_t count = 0;  ///< entries; 0: no buffer
   /// @{
   /// If buffers are recorded. Times are nanoseconds of the sender's clock.
-  std::uint32_t contending = 0;      ///< of its sender's buffers: TransportSelector::ContendingBuffers
+  std::uint32_t contending = 0;      ///< buffers of its sender that the prediction assumes
   std::uint64_t expected_bytes = 0;  ///< for which the path was chosen
   std::int64_t begun_ns = 0;         ///< begin of packing
   std::int64_t posted_ns = 0;        ///< end of packing
@@ -67,6 +67,7 @@ class HaloExchange {
     Encodings form{};
     std::array<std::uint8_t, kMaxDevices> path{};
     std::array<std::uint64_t, kMaxDevices> expected_bytes{};
+    Counts contending{};
     std::int64_t begun_ns = 0, posted_ns = 0;
     double pack_us = 0;
   };

@@ -61,7 +61,8 @@ TEST(CompareCosts, CurvesCrossWhereLinesMeet) {
   const CostCurves curves = CurvesOf(model, "a to b", 0, 1);
   ASSERT_EQ(curves.lines.size(), 4u);
   EXPECT_EQ(curves.lines[1].path, "middle");
-  EXPECT_NEAR(curves.lines[0].points.front().second, 1.04, 1e-9);
+  EXPECT_NEAR(curves.lines[0].Us(kLeastCurve), 1.04, 1e-9);
+  EXPECT_EQ(DescribeCrossovers(curves), "fast-start, from 1.08 KiB middle, from 97.7 KiB wide");
   EXPECT_EQ(curves.first, "fast-start");
   ASSERT_EQ(curves.crossings.size(), 2u);
   EXPECT_NEAR(curves.crossings[0].bytes, 10 / 9e-3, 1e-6);

@@ -302,35 +302,35 @@ TEST(CompareFigures, SayWhatTheCommandLineLeftOut) {
   EXPECT_EQ(notes("chatty-fig5", "1", "async", "host", earlier), "");
 }
 
-TEST(CompareFigures, AccessIsFromTheCalibrationOfAsManyThreads) {
-  std::string folder = (fs::temp_directory_path() / "chatty-access-XXXXXX").string();
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  ASSERT_EQ(setenv("CHATTY_CACHE_DIR", folder.c_str(), 1), 0);
+TEST(CompareFigures, AccessIsMeasuredOnceAndKept) {
   Registry registry;
   RegisterPrograms(registry);
   CompareOptions options;
   options.on = "host";
   options.devices = "2";
-  options.load.read.threads = 6;
-  const CompareStop spent(1e-9);
-  const auto make = [&] {
-    return MakeFigure("groute-2a", options, MakePlan(registry, options), Comparison(), spent, [](const FigurePoints&) {})
-        .figure;
+  options.load.read.threads = 2;
+  const CompareStop spent(1e-9), none(0);
+  Comparison all;
+  const auto make = [&](const CompareStop& stop) {
+    const auto keep = [&](const FigurePoints& points) { all.points.push_back(points); };
+    return MakeFigure("groute-2a", options, MakePlan(registry, options), all, stop, keep).figure;
   };
-  const Figure cut = make();
+  const Figure cut = make(spent);
   ASSERT_FALSE(cut.notes.empty());
   for (const std::string& note : cut.notes) EXPECT_EQ(note, "1 of its measurements was not reached; --resume goes on");
-
-  Calibration calibration;
-  calibration.model = CostModel({"host"}, 2);
-  calibration.probes = {{"host-read", 0, ProbeResult::kNone, 5e6, "bytes/s"}};
-  SaveCalibration(MachineFingerprint(DiscoverTopology(ParseDevices("host:2"), 6), LinkMask::Parse("all", 2)), calibration);
-  const Figure kept = make();
-  EXPECT_TRUE(kept.notes.empty()) << kept.notes.front();
-  ASSERT_FALSE(kept.series.empty());
-  EXPECT_EQ(kept.series[0].points, (std::vector<std::pair<std::string, double>>{{"host to device", 5}}));
-  unsetenv("CHATTY_CACHE_DIR");
-  fs::remove_all(folder);
+  for (const CompareStop* stop : {&none, &spent}) {
+    const Figure figure = make(*stop);
+    EXPECT_TRUE(figure.notes.empty()) << figure.notes.front();
+    EXPECT_EQ(std::count_if(figure.series.begin(), figure.series.end(), [](const auto& s) { return !s.published; }), 2);
+    for (const FigureSeries& series : figure.series) {
+      if (series.published) continue;
+      ASSERT_EQ(series.points.size(), 2u) << "host memory, and the other device's";
+      EXPECT_EQ(series.points[0].first, "host to device");
+      EXPECT_EQ(series.points[1].first, "device 0 from device 1");
+      for (const auto& [x, rate] : series.points) EXPECT_GT(rate, 1) << series.name << ", MB/s";
+    }
+  }
+  ASSERT_EQ(all.points.size(), 1u);
 }
 
 }  // namespace

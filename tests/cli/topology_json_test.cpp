@@ -162,41 +162,25 @@ TEST(TopologyJson, RefusesWhatIsNoJson) {
   ExpectRefused("", "is no JSON");
   ExpectRefused("{", "is no JSON");
   ExpectRefused("\x7f", "last read: '\\x7f'");
-  ExpectRefused("{\"schema\": \"\\u001b\"}", "schema: is '\\x1b'");
+  ExpectRefused("{\"schema\": \"\\u001b\"}", "schema: is \"\\u001b\"");
   ExpectRefused("{\"a\": NaN}", "is no JSON");
-  ExpectRefused("{\"a\": 1e400}", "has a number that is out of range: '1e400'");
+  ExpectRefused("{\"a\": 1e400}", "is no JSON: number overflow parsing '1e400'");
   ExpectRefused("{\"a\": \"\xff\"}", "is no JSON");
   ExpectRefused("[]", "array and not an object");
   ExpectRefused("null", "null and not an object");
   ExpectRefused("7", "number and not an object");
   constexpr std::size_t kDeep = CHATTY_TEST_SANITIZED ? 1 << 15 : 1 << 20;
-  ExpectRefused(std::string(kDeep, '['), "nested deeper");
-  ExpectRefused("{\"costs\":" + std::string(kDeep, '['), "nested deeper");
-  ExpectRefused(std::string(50, '['), "is no JSON");
+  ExpectRefused(std::string(kDeep, '['), "is no JSON");
+  ExpectRefused("{\"costs\":" + std::string(kDeep, '['), "is no JSON");
+  ExpectRefused("{\"schema\":" + std::string(kDeep, '[') + std::string(kDeep, ']') + "}", "schema: is array");
 }
 
-TEST(TopologyJson, RefusesMembersThatAreThereTwice) {
-  const auto twice = [](const std::string& member, const std::string& again, const std::string& what) {
-    std::string text = TopologyJson(machines::UnequalRing()).dump();
-    text.insert(text.find(member), again + ",");
-    ExpectRefused(text, what);
-  };
-  twice("\"schema\"", "\"schema\":\"x\"", "machine.json: has the member 'schema' twice");
-  twice("\"links\"", "\"links\":[]", "machine.json: has the member 'links' twice");
-  twice("\"processors\"", "\"processors\":1", "devices[0]: has the member 'processors' twice");
-  twice("\"pcie_lanes\"", "\"pcie_lanes\":1", "devices[0].host_path: has the member 'pcie_lanes' twice");
-  twice("\"count\"", "\"count\":1", "links[0]: has the member 'count' twice");
-  ExpectRefused("{\"\\u009b\":1,\"\\u009b\":1}", "'\\xc2\\x9b' twice");
+TEST(TopologyJson, CostsOfARecordAreSkipped) {
   Json record;
   record["topology"] = TopologyJson(machines::UnequalRing());
   std::string text = record.dump();
-  text.insert(text.size() - 1, R"(,"costs":{"fits":[{"a":1,"a":2},[]],"b":{}},"rings":{})");  // the reader ignores costs
+  text.insert(text.size() - 1, R"(,"costs":{"fits":[{"a":1},[]],"b":{}},"rings":{})");
   EXPECT_EQ(ParseTopology(text, "x"), machines::UnequalRing());
-  text.insert(text.size() - 1, R"(,"rings":{})");
-  ExpectRefused(text, "has the member 'rings' twice");
-  std::string plain = TopologyJson(machines::UnequalRing()).dump();
-  plain.insert(plain.rfind('}'), R"(,"costs":{"fits":1})");
-  ExpectRefused(plain, "costs");  // a record has some, and no topology
 }
 
 /// Changes the DGX-1's file at one place and expects that the place is named.
@@ -211,21 +195,21 @@ TEST(TopologyJson, RefusesWrongDevices) {
   const auto device = [](const char* name, const Json& value, const std::string& what) {
     ExpectRefusedAfter([&](Json& json) { json["devices"][3][name] = value; }, what);
   };
-  device("label", 7, "devices[3].label: is number and not a text");
+  device("label", 7, "devices[3].label: is 7, and has to be a text");
   device("label", "", "devices[3]: label is empty");
   device("label", "cuda:0", "devices[3]: label 'cuda:0' is another device's");
   device("label", nullptr, "devices[3]: 'label' is missing");
   device("label", "\x1b[31m", "devices[3]: label has control characters");
   device("label", "\u009b31m", "devices[3]: label has control characters");
   device("name", "a\u202eb", "devices[3]: name has control characters");
-  device("kind", "\u202etpu", "devices[3].kind: is '\\xe2\\x80\\xaetpu'");
-  device("kind", "tpu", "devices[3].kind: is 'tpu'");
-  device("kind", true, "devices[3].kind: is boolean");
+  device("kind", "\u202etpu", "devices[3].kind: is \"\\u202etpu\"");
+  device("kind", "tpu", "devices[3].kind: is \"tpu\"");
+  device("kind", true, "devices[3].kind: is true");
   device("name", Json::array(), "devices[3].name: is array");
-  device("memory_bytes", -5, "devices[3].memory_bytes: is -5 and not a whole number");
+  device("memory_bytes", -5, "devices[3].memory_bytes: is -5, and has to be a whole number from 0");
   device("memory_bytes", 1.5, "devices[3].memory_bytes: is 1.5");
   device("memory_bytes", "32G", "devices[3].memory_bytes: is \"32G\"");
-  device("processors", 1u << 31, "devices[3].processors: is 2147483648, which is too large");
+  device("processors", 1u << 31, "devices[3].processors: is 2147483648, and has to be a whole number from 0 to 2147483647");
   device("processors", 1u << 30, "devices[3]: processors is 1073741824");
   device("numa_node", -1, "devices[3].numa_node: is -1");
   device("socket", 1000000, "devices[3]: socket");
@@ -233,11 +217,11 @@ TEST(TopologyJson, RefusesWrongDevices) {
   device("pci_bus_id", 6, "devices[3].pci_bus_id");
   device("host_path", 6, "devices[3].host_path: is number and not an object");
   device("host_path", {{"nominal_bytes_per_s", -1}}, "devices[3]: host_path.nominal_bytes_per_s is -1");
-  device("host_path", {{"nominal_bytes_per_s", "fast"}}, "devices[3].host_path.nominal_bytes_per_s: is string");
+  device("host_path", {{"nominal_bytes_per_s", "fast"}}, "devices[3].host_path.nominal_bytes_per_s: is \"fast\"");
   device("host_path", {{"pcie_lanes", 99}}, "devices[3]: host_path.pcie_lanes is 99");
-  device("host_path", {{"lanes", 16}}, "devices[3].host_path: has a member 'lanes' that means nothing");
-  device("colour", "green", "devices[3]: has a member 'colour' that means nothing");
-  device("a\nb", 1, "devices[3]: has a member 'a?b'");
+  device("host_path", {{"lanes", 16}}, "devices[3].host_path: has a member \"lanes\" that means nothing");
+  device("colour", "green", "devices[3]: has a member \"colour\" that means nothing");
+  device("a\nb", 1, "devices[3]: has a member \"a\\nb\"");
 }
 
 TEST(TopologyJson, RefusesWrongLinks) {
@@ -246,12 +230,12 @@ TEST(TopologyJson, RefusesWrongLinks) {
     ExpectRefusedAfter([&](Json& json) { json["links"][2][name] = value; }, what);
   };
   link("from", 8, "links[2].from: is 8, and there are 8 devices, counted from 0");
-  link("to", -1, "links[2].to: is -1 and not a whole number");
+  link("to", -1, "links[2].to: is -1, and has to be a whole number");
   link("to", ~std::uint64_t{0}, "links[2].to: is 18446744073709551615");
   link("to", nullptr, "links[2]: 'to' is missing");
   link("to", 0, "links[2]: leads from device 0 to itself");
   link("to", 1, "links[2]: is the second from 0 to 1");
-  link("type", "carrier-pigeon", "links[2].type: is 'carrier-pigeon'; there are same-gpu");
+  link("type", "carrier-pigeon", "links[2].type: is \"carrier-pigeon\"; there are same-gpu");
   link("type", "self", "links[2]: type, from 0 to 3, is `self`");
   link("type", "sockets", "links[2]: type, from 0 to 3, is sockets here and nvlink the other way");
   link("type", nullptr, "links[2]: 'type' is missing");
@@ -260,28 +244,27 @@ TEST(TopologyJson, RefusesWrongLinks) {
   link("count", 5000, "links[2]: count, from 0 to 3, is 5000");
   link("version", 3, "links[2]: version, from 0 to 3, is 3 here and 2 the other way");
   link("version", "two", "links[2].version");
-  link("switched", 1, "links[2].switched: is number and neither true nor false");
+  link("switched", 1, "links[2].switched: is 1, and has to be true or false");
   link("switched", true, "links[2]: switched");
   link("peer_access", false, "links[2]: native_atomics, from 0 to 3, needs peer_access");
   link("nominal_bytes_per_s", -1, "links[2]: nominal_bytes_per_s, from 0 to 3, is -1");
   link("nominal_bytes_per_s", 1e300, "links[2]: nominal_bytes_per_s");
-  link("nominal_bytes_per_s", "NaN", "links[2].nominal_bytes_per_s: is string and not a number");
-  link("bandwidth", 5, "links[2]: has a member 'bandwidth' that means nothing");
-  ExpectRefusedAfter([](Json& json) { json["links"].erase(2); },
-                     "is nvlink from 3 to 0, and the way back, from 0 to 3, is not listed; list both");
+  link("nominal_bytes_per_s", "NaN", "links[2].nominal_bytes_per_s: is \"NaN\", and has to be a number");
+  link("bandwidth", 5, "links[2]: has a member \"bandwidth\" that means nothing");
+  ExpectRefusedAfter([](Json& json) { json["links"].erase(2); }, "is listed, and the link from 0 to 3 is not: type is");
   ExpectRefusedAfter([](Json& json) { json["links"][5] = "none"; }, "links[5]: is string and not an object");
-  ExpectRefusedAfter([](Json& json) { json["links"] = "none"; }, "links: is string and not an array");
+  ExpectRefusedAfter([](Json& json) { json["links"] = "none"; }, "links: is \"none\" and not an array");
 }
 
 TEST(TopologyJson, RefusesWrongWholes) {
-  ExpectRefusedAfter([](Json& json) { json["schema"] = "chatty-topology-9"; }, "schema: is 'chatty-topology-9'");
+  ExpectRefusedAfter([](Json& json) { json["schema"] = "chatty-topology-9"; }, "schema: is \"chatty-topology-9\"");
   ExpectRefusedAfter([](Json& json) { json.erase("schema"); }, "'schema' is missing");
-  ExpectRefusedAfter([](Json& json) { json.erase("devices"); }, "'devices' is missing");
-  ExpectRefusedAfter([](Json& json) { json["devices"] = 8; }, "devices: is number and not an array");
+  ExpectRefusedAfter([](Json& json) { json.erase("devices"); }, "devices: is missing");
+  ExpectRefusedAfter([](Json& json) { json["devices"] = 8; }, "devices: is 8 and not an array");
   ExpectRefusedAfter([](Json& json) { json["devices"] = Json::array(); }, "devices: are 0; a run takes 1 to 64");
-  ExpectRefusedAfter([](Json& json) { json["name"] = 8; }, "name: is number");
+  ExpectRefusedAfter([](Json& json) { json["name"] = 8; }, "name: is 8");
   ExpectRefusedAfter([](Json& json) { json["name"] = "a\tb"; }, "name has control characters");
-  ExpectRefusedAfter([](Json& json) { json["nodes"] = 8; }, "has a member 'nodes' that means nothing");
+  ExpectRefusedAfter([](Json& json) { json["nodes"] = 8; }, "has a member \"nodes\" that means nothing");
   ExpectRefusedAfter([](Json& json) { json["topology"] = 8; }, "that means nothing");
   ExpectRefused(R"({"topology": null})", "'topology' is missing");
   ExpectRefused(R"({"topology": {"devices": []}})", "topology: 'schema' is missing");
@@ -296,7 +279,7 @@ TEST(TopologyJson, RefusesWrongWholes) {
 }
 
 TEST(TopologyJson, ManyMembersTakeNoTime) {
-  std::string text = "{";
+  std::string text = R"({"schema":"chatty-topology-1","devices":[],)";
   for (int i = 0; i < (CHATTY_TEST_SANITIZED ? 50000 : 500000); ++i) text += "\"m" + std::to_string(i) + "\":0,";
   ExpectRefused(text + "\"z\":0}", "that means nothing");
 }
@@ -332,8 +315,7 @@ TEST_F(TopologyFile, MustBeThereAndOfSensibleSize) {
     ReadTopology(path_.string());
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("larger than"), std::string::npos) << error.what();
-    EXPECT_NE(std::string(error.what()).find(path_.string()), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find(path_.string() + ": is larger than"), std::string::npos) << error.what();
   }
   std::ofstream(path_) << std::string(10 << 20, ' ') << TopologyJson(machines::Dgx1()).dump();
   EXPECT_EQ(ReadTopology(path_.string()), machines::Dgx1());

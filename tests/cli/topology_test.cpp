@@ -170,7 +170,7 @@ TEST_F(CliTest, TopologyShowsCostsThatAreKeptElseNominalOnes) {
   EXPECT_EQ(costs.at("kept"), true);
 
   // A quick calibration goes to 16 MiB at most; columns and figures beyond that are not measured.
-  EXPECT_EQ(LinesWith(kept, "measured up to ").size(), 1u) << kept;
+  EXPECT_EQ(LinesWith(kept, "~: longer than any buffer that was measured").size(), 1u) << kept;
   const std::vector<std::string> fastest = LinesWith(kept.substr(kept.find("Fastest for")), "host:0 > host:1");
   ASSERT_FALSE(fastest.empty()) << kept;
   EXPECT_TRUE(fastest[0].ends_with("~")) << "256 MiB: " << fastest[0];
@@ -215,7 +215,6 @@ TEST_F(CliTest, TopologyMeasuresCosts) {
   EXPECT_NE(text.find("Costs, measured in"), std::string::npos) << text;
   EXPECT_NE(text.find("ALPHA us"), std::string::npos) << text;
   EXPECT_NE(text.find("Crossovers"), std::string::npos) << text;
-  EXPECT_NE(text.find("launch-sync"), std::string::npos) << text;
   const Json costs = Json::parse(ReadAll(record)).at("costs");
   EXPECT_EQ(costs.at("measured"), true);
   EXPECT_EQ(costs.at("quick"), true);
@@ -231,10 +230,9 @@ TEST_F(CliTest, TopologyMeasuresCosts) {
   const std::size_t each = 4 * costs.at("paths").size();  // there and back, and a broadcast of either device
   EXPECT_EQ(alone, (std::map<std::string, std::size_t>{{"sparse", each}, {"bitmap", each}, {"dense", each}}));
   EXPECT_EQ(broadcasts, 3 * each);
-  EXPECT_GT(costs.at("probes").size(), 12u);
   EXPECT_EQ(costs.at("choices").size(), 12u);
   const std::string html = ReadAll(page);
-  EXPECT_NE(html.find("class=\"line p0\""), std::string::npos);
+  EXPECT_NE(html.find("class=\"l p0\""), std::string::npos);
   EXPECT_EQ(html.find("http"), std::string::npos) << "the page loads nothing";
   EXPECT_EQ(html.find("nan"), std::string::npos);
   EXPECT_EQ(html.find("inf"), std::string::npos);
@@ -269,7 +267,8 @@ TEST_F(CliTest, TopologySimulatesChoices) {
   const std::string text = Succeed(quads);
   EXPECT_NE(text.find("nominal"), std::string::npos) << text;
   const std::size_t fastest = text.find("Fastest for");
-  const std::vector<std::string> across = LinesWith(text.substr(fastest, text.find("T = ") - fastest), "cuda:0 > cuda:4");
+  const std::vector<std::string> across =
+      LinesWith(text.substr(fastest, text.find("Crossovers") - fastest), "cuda:0 > cuda:4");
   ASSERT_EQ(across.size(), 1u) << text;
   EXPECT_NE(across[0].find("staged"), std::string::npos) << text;
   const auto choice = [&](const std::string& mask, int to, std::int64_t bytes) {

@@ -77,7 +77,6 @@ Calibration Example() {
   model.set_cost(1, 2, 2, Encoding::kDense, MeasuredLoad::kAllToAll, cost);
   model.set_measured(true);
   calibration.model = model;
-  calibration.probes = {{"launch-sync", 0, ProbeResult::kNone, 8.5, "us"}, {"peer-atomic-random", 0, 1, 6.6e9, "1/s"}};
   calibration.quick = true;
   calibration.seconds = 1.5;
   calibration.notes = {"nccl is not measured: it is not there"};
@@ -108,14 +107,14 @@ TEST_F(CacheTest, WhatIsKeptComesBack) {
 }
 
 TEST_F(CacheTest, SeedsOfTheFuzzerAreOfThisVersion) {
-  for (const char* seed : {"cost", "broadcast", "probe"}) {
+  for (const char* seed : {"cost", "broadcast"}) {
     const std::string text = Read(std::string(CHATTY_SOURCE_DIR "/tests/fuzz/corpus/costs/") + seed).substr(1);
     const Calibration calibration = ParseCalibration(WithChecksum(text), "a machine\n");
     const CostModel& model = calibration.model;
     EXPECT_EQ(model.cost(0, 0, 1, Encoding::kSparse).exists(), seed == std::string_view("cost"));
+    EXPECT_EQ(calibration.notes.size(), seed == std::string_view("cost") ? 1u : 0u);
     EXPECT_EQ(model.cost(0, 1, 1, Encoding::kDense, MeasuredLoad::kAllToAll).exists(),
               seed == std::string_view("broadcast"));
-    EXPECT_EQ(calibration.probes.size(), seed == std::string_view("probe") ? 1u : 0u);
   }
 }
 
@@ -144,9 +143,9 @@ TEST_F(CacheTest, EveryDamageIsNoticed) {
   EXPECT_TRUE(LoadCalibration(fingerprint).calibration);
 }
 
-/// The text with another figure in a line of costs or probes and a checksum that is right.
-std::string WithFigure(std::string text, std::string_view line, std::size_t word, std::string_view figure) {
-  std::size_t at = text.find(fmt::format("\n{} ", line)) + 1;
+/// The text with another figure in its first cost and a checksum that is right.
+std::string WithFigure(std::string text, std::size_t word, std::string_view figure) {
+  std::size_t at = text.find("\n0 0 1 ") + 1;
   for (; word > 0; --word) at = text.find(' ', at) + 1;
   text.replace(at, text.find_first_of(" \n", at) - at, figure);
   return WithChecksum(text.substr(0, text.rfind("checksum ")));
@@ -154,45 +153,18 @@ std::string WithFigure(std::string text, std::string_view line, std::size_t word
 
 TEST_F(CacheTest, FiguresThatNoMachineHasAreRefused) {
   const std::string fingerprint = "machine\n", text = CalibrationText(fingerprint, Example());
-  struct Field {
-    std::string_view line;
-    std::size_t word;
-    std::string_view says;
-  };
-  for (const Field& field : {Field{"cost", 6, "alpha_us is no number from 0 to 1000000000"},
-                             Field{"cost", 7, "beta_us_per_byte is no number from 0 to 1000000"},
-                             Field{"cost", 8, "gamma_us_per_entry is no number from 0 to 1000000"},
-                             Field{"cost", 9, "error is no number from 0 to 1000000000"},
-                             Field{"cost", 10, "samples is no number from 1 to 4294967295"},
-                             Field{"cost", 11, "largest is no number from 0 to 1000000000000"},
-                             Field{"cost", 1, "the path of a cost is no number from 0 to 1"},
-                             Field{"probe", 4, "the value of a probe is no number from 0 to 1e+18"}}) {
-    SCOPED_TRACE(field.says);
-    EXPECT_NO_THROW(ParseCalibration(WithFigure(text, field.line, field.word, "1"), fingerprint));
+  for (const std::size_t word : {0u, 3u, 5u, 6u, 7u, 8u, 9u, 10u}) {
+    EXPECT_NO_THROW(ParseCalibration(WithFigure(text, word, "1"), fingerprint));
     for (const std::string_view figure : {"1e308", "-1", "inf", "nan", "much"}) {
-      try {
-        ParseCalibration(WithFigure(text, field.line, field.word, figure), fingerprint);
-        ADD_FAILURE() << "taken: " << figure;
-      } catch (const InputError& error) {
-        EXPECT_EQ(error.what(), fmt::format("is damaged: {}", field.says)) << figure;
-      }
+      EXPECT_THROW(ParseCalibration(WithFigure(text, word, figure), fingerprint), InputError) << word << ": " << figure;
     }
-  }
-}
-
-TEST_F(CacheTest, DamageIsToldWithoutWhatTerminalsObey) {
-  try {
-    ParseCalibration("chatty-calibration 1\x1b[31m\n", "m\n");
-    ADD_FAILURE() << "taken";
-  } catch (const InputError& error) {
-    EXPECT_EQ(std::string(error.what()), "was written by another version ('1\\x1b[31m'; this is 7)");
   }
 }
 
 TEST_F(CacheTest, OtherVersionsAreNotTrusted) {
   const std::string fingerprint = "machine\n";
   std::string text = CalibrationText(fingerprint, Example());
-  text.replace(text.find(" 7\n"), 3, " 6\n");
+  text = WithChecksum("chatty-calibration 7" + text.substr(20, text.rfind("checksum ") - 20));
   fs::create_directories(folder_);
   Write(CalibrationFile(fingerprint), text);
   const LoadedCalibration loaded = LoadCalibration(fingerprint);
@@ -204,10 +176,10 @@ TEST_F(CacheTest, WhatIsNoFileIsCalledWhatItIs) {
   fs::create_directories(CalibrationFile("machine\n"));
   const LoadedCalibration loaded = LoadCalibration("machine\n");
   EXPECT_FALSE(loaded.calibration);
-  EXPECT_TRUE(loaded.why.ends_with(" is a folder and not a file")) << loaded.why;
+  EXPECT_TRUE(loaded.why.ends_with(" is no file that can be read")) << loaded.why;
   fs::remove(CalibrationFile("machine\n"));
   ASSERT_EQ(::mkfifo(CalibrationFile("machine\n").c_str(), 0600), 0);
-  EXPECT_TRUE(LoadCalibration("machine\n").why.ends_with(" is no file")) << "and nobody waits for a writer";
+  EXPECT_TRUE(LoadCalibration("machine\n").why.ends_with(" is no file that can be read")) << "and nobody waits for a writer";
 }
 
 TEST_F(CacheTest, FoldersThatCannotBeWritten) {
@@ -418,18 +390,6 @@ TEST_P(CalibrateTest, CoversEveryPathPairAndLoad) {
       }
     }
   }
-}
-
-TEST_P(CalibrateTest, ProbesAreFiniteAndPositive) {
-  std::set<std::string> names;
-  for (const ProbeResult& probe : Result().calibration.probes) {
-    names.insert(probe.name);
-    EXPECT_GT(probe.value, 0) << probe.name;
-    EXPECT_TRUE(std::isfinite(probe.value)) << probe.name;
-    EXPECT_TRUE(probe.unit == "us" || probe.unit == "bytes/s" || probe.unit == "1/s") << probe.unit;
-  }
-  EXPECT_EQ(names, (std::set<std::string>{"launch", "launch-sync", "local-read", "local-read-random", "host-read",
-                                          "host-read-random", "peer-read", "peer-read-random"}));
 }
 
 TEST_P(CalibrateTest, TellsHowLongItTook) {

@@ -165,7 +165,6 @@ TEST_F(SelectorTest, BuffersThatGoAnotherWayAreNoLoad) {
   // As over PCIe, which leads to host memory, too.
   const TransportSelector one_way = Between({"p2p-direct", "staged", "uva"}, model);
   EXPECT_EQ(PathsOf(one_way, 0, {1, 2, 3}, Block(1000)), (Paths{{"p2p-direct", 11.25}, {"uva", 100}, {"uva", 100}}));
-  EXPECT_EQ(one_way.ContendingBuffers(0, std::vector<std::uint8_t>{0, 1, 2, 1}), 4u);
 
   model.SetMachine(machines::NvSwitch(kDevices));  // links apart
   const TransportSelector selector = Between({"p2p-direct", "staged", "uva"}, model);
@@ -175,50 +174,6 @@ TEST_F(SelectorTest, BuffersThatGoAnotherWayAreNoLoad) {
   EXPECT_EQ(paths(2, {0, 1, 3}), (Paths{{"uva", 100}, {"uva", 100}, {"uva", 100}})) << "nobody is linked with 2";
   EXPECT_EQ(paths(1, {0}), (Paths{{"p2p-direct", 5.25}}));
   EXPECT_EQ(paths(1, {}), Paths());
-  EXPECT_EQ(selector.ContendingBuffers(1, std::vector<std::uint8_t>{0, 1, 2, 1}), 3u);
-  EXPECT_EQ(selector.ContendingBuffers(0, std::vector<std::uint8_t>{0, 1, 2, 1}), 1u);
-}
-
-TEST_F(SelectorTest, WhatMovesTogetherDoesNotEndUpSlower) {
-  // One buffer over links is fast, three are slow: each of two that leave host memory would be right if the other stayed.
-  CostModel model({"p2p-direct", "staged"}, kDevices);
-  model.SetMachine(machines::NvSwitch(kDevices));  // links apart
-  for (PartId to = 1; to < kDevices; ++to) {
-    for (const MeasuredLoad load : kAllLoads) {
-      Set(model, 0, 0, to, load, Cost{load == MeasuredLoad::kAllToAll ? 90.0 : 3, 0});
-      Set(model, 1, 0, to, load, Cost{to == 1 ? 100.0 : 55, 0});
-    }
-  }
-  const TransportSelector selector = Between({"p2p-direct", "staged"}, model);
-  EXPECT_EQ(PathsOf(selector, 0, {1, 2, 3}, Block(1000)), (Paths{{"p2p-direct", 26.727}, {"staged", 55}, {"staged", 55}}));
-}
-
-/// A transport of a name, which carries nothing.
-class Named final : public Transport {
- public:
-  explicit Named(std::string_view name) : name_(name) {}
-  std::string_view name() const override { return name_; }
-  std::byte* Outbox(PartId, PartId, std::uint64_t) override { return nullptr; }
-  void Post(PartId, PartId, std::size_t, std::uint64_t) override {}
-  const std::byte* Receive(PartId, PartId, std::size_t, std::uint64_t) override { return nullptr; }
-
- private:
-  std::string_view name_;
-};
-
-TEST(TransportSelector, NcclGoesThroughHostMemoryWhereSomePairHasNoLink) {
-  const auto beside_staged = [](const Topology& topology) {
-    std::vector<std::unique_ptr<Transport>> paths;
-    for (const std::string_view name : {"nccl", "staged", "p2p-copy"}) paths.push_back(std::make_unique<Named>(name));
-    const TransportSelector selector(std::move(paths), Broadcasts::kNever, /*collectives=*/true,
-                                     CostModel::Nominal(topology));
-    EXPECT_EQ(selector.ContendingBuffers(2, std::vector<std::uint8_t>{2, 1}), 1u) << "links are apart";
-    return selector.ContendingBuffers(0, std::vector<std::uint8_t>{0, 1}) == 2;
-  };
-  EXPECT_FALSE(beside_staged(machines::NvSwitch(4)));
-  EXPECT_TRUE(beside_staged(Masked(machines::NvSwitch(4), LinkMask::Parse("pairs {0,1}{2,3}", 4))));
-  EXPECT_TRUE(beside_staged(Masked(machines::NvSwitch(4), LinkMask::Parse("none", 4))));
-  EXPECT_TRUE(beside_staged(machines::NoPeers()));
 }
 
 TEST(SelectPaths, WhatAModelNamesNeedNotBeInTheBuild) {

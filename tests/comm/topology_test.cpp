@@ -302,14 +302,10 @@ TEST(LinksApart, NvlinksAreAndPcieIsNot) {
 
 TEST(ReachEachOther, IsBothWays) {
   Topology topology = machines::NvSwitch(3);
-  EXPECT_TRUE(AllReach(topology));
   topology.link(2, 0).peer_access = false;
   EXPECT_FALSE(ReachEachOther(topology, 0, 2));
   EXPECT_FALSE(ReachEachOther(topology, 2, 0));
   EXPECT_TRUE(ReachEachOther(topology, 1, 2));
-  EXPECT_FALSE(AllReach(topology));
-  EXPECT_FALSE(AllReach(Masked(machines::NvSwitch(4), LinkMask::Parse("pairs {0,1}{2,3}", 4))));
-  EXPECT_FALSE(AllReach(machines::Dgx1())) << "no link joins 0 and 5";
 }
 
 }  // namespace

@@ -78,52 +78,17 @@ std::string CrossoversChart(const PageData& page) {
     body = Missing("There is no cost model of these devices.");
   } else {
     const CostCurves& costs = *page.comparison.costs;
-    constexpr double kLeft = 46, kRight = 350, kBottom = 260, kTop = 22;
-    double low = 0, high = 0, least = 0, most = 0;
-    for (const CostLine& line : costs.lines) {
-      for (const auto& [bytes, us] : line.points) {
-        least = least == 0 ? bytes : std::min(least, bytes);
-        most = std::max(most, bytes);
-        low = low == 0 ? us : std::min(low, us);
-        high = std::max(high, us);
-      }
-    }
-    Svg svg(kChartWidth, kBottom + 34, "Time of a message over its size, for each path");
-    const double first = std::log2(std::max(least, 1.0)), last = std::max(std::log2(std::max(most, 2.0)), first + 1);
-    const auto x = [&](double bytes) {
-      return kLeft + (kRight - kLeft) * std::clamp((std::log2(std::max(bytes, 1.0)) - first) / (last - first), 0.0, 1.0);
-    };
-    const Scale y = Scale::Log(low, high, kBottom, kTop);
-    VerticalAxis(svg, y, kLeft, kRight, "µs");
-    const double step = std::max(2.0, std::ceil((last - first) / 6));
-    for (double power = first; power <= last; power += step) {
-      svg.Line(x(std::exp2(power)), kTop, x(std::exp2(power)), kBottom, "grid-line");
-      svg.Text(x(std::exp2(power)), kBottom + 14, "m f", SizeText(std::exp2(power)));
-    }
-    svg.Text(kRight, kBottom + 29, "e f", "size of the message");
     std::vector<std::pair<std::string, std::string>> legend;
-    for (const CostLine& line : costs.lines) {
-      std::vector<std::pair<double, double>> path;
-      path.reserve(line.points.size());
-      for (const auto& [bytes, us] : line.points) path.emplace_back(x(bytes), y(us));
-      svg.Path(path, "l " + page.colours.Stroke(line.path), line.path);
-      legend.emplace_back(line.path, page.colours.Of(line.path));
-    }
-    for (const auto& crossing : costs.crossings) {
-      svg.Line(x(crossing.bytes), kTop, x(crossing.bytes), kBottom, "ideal");
-    }
-    body = Legend(legend, false) + "<div class=\"one\">" + svg.Finish() + "</div>\n<ul>\n";
-    for (const auto& crossing : costs.crossings) {
-      body += fmt::format("<li>From {} on {} is faster than {}.</li>\n", SizeText(crossing.bytes), Html(crossing.after),
-                          Html(crossing.before));
-    }
-    if (costs.crossings.empty()) body += "<li>One path is the fastest at every size.</li>\n";
-    body += fmt::format("</ul>\n<p class=\"read\">{}, {}.</p>\n", Html(costs.pair),
-                        costs.measured ? "measured on this machine" : "from nominal bandwidths: nothing was measured");
+    for (const CostLine& line : costs.lines) legend.emplace_back(line.path, page.colours.Of(line.path));
+    body =
+        Legend(legend, false) + "<div class=\"one\">" +
+        DrawCurves(costs, [&](std::string_view path) { return page.colours.Stroke(path); }) +
+        fmt::format("</div>\n<p>{}.</p>\n<p class=\"read\">{}, {}.</p>\n", Html(DescribeCrossovers(costs)), Html(costs.pair),
+                    costs.measured ? "measured on this machine" : "from nominal bandwidths: nothing was measured");
   }
   return Chart("crossovers", "Which path is the fastest at which size",
-               "The lowest line is the fastest path for a message of that size; a dotted line marks where another one takes "
-               "over.",
+               "Microseconds over the size of a message: the lowest line is the fastest path; a dotted line marks where "
+               "another one takes over.",
                body);
 }
 
