@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "chatty/core/bitmap.h"
@@ -21,6 +22,7 @@ constexpr double kHostExchangeUs = 20, kHostEdgesAUs = 200;
 constexpr double kHostSlower = 0.1;                   // share of the run time that exchanges may take without advice
 constexpr double kDeepLevels = 32;                    // fewer cost little in any engine
 constexpr EdgeIndex kDeepEdges = EdgeIndex{1} << 15;  // likewise, of smaller graphs
+constexpr EdgeIndex kWideEdges = EdgeIndex{1} << 20;  // messages of smaller graphs take little time either way
 constexpr double kExponential = 6;                    // a dimension above that of spatial graphs
 
 }  // namespace
@@ -88,6 +90,19 @@ double LevelsIfDeep(const Graph& graph, DeviceKind kind) {
   const double work_us = static_cast<double>(graph.edges()) / (gpu ? kEdgesAUs : kHostEdgesAUs);
   const double rounds_us = levels * (gpu ? kRoundUs + kExchangeUs : kHostExchangeUs);
   return levels >= kDeepLevels && rounds_us > work_us ? levels : 0;
+}
+
+bool HasWideFrontiers(const Graph& graph) {
+  constexpr std::size_t kBudget = std::size_t{1} << 15;
+  constexpr std::uint64_t kSampled = 64;
+  if (graph.edges() < kWideEdges) return false;
+  VertexId start = 0;
+  for (std::uint64_t i = 0; i < kSampled; ++i) {
+    const auto v = static_cast<VertexId>(i * graph.vertices() / kSampled);
+    if (graph.out_degree(v) > graph.out_degree(start)) start = v;  // the others may lie in small components
+  }
+  const Expansion expansion = EstimateExpansionFrom(graph, start, kBudget);
+  return expansion.looked_at >= kBudget && expansion.levels < kDeepLevels;
 }
 
 DeviceAdvice AdviseDevices(const Graph& graph, std::size_t devices) {

@@ -26,6 +26,11 @@ Expansion EstimateExpansionFrom(const Graph& graph, VertexId start, std::size_t 
 /// than the edges, and the graph is not small; else 0. Looks at up to 200,000 edges.
 double LevelsIfDeep(const Graph& graph, DeviceKind kind);
 
+/// Whether a traversal of the graph has few levels, and so many edges that devices should send messages in buffers, not one
+/// by one. False without evidence: where a search from one of the vertices with many edges soon ends. Looks at up to 70,000
+/// edges.
+bool HasWideFrontiers(const Graph& graph);
+
 /// A recommended number of devices, and the reason.
 struct DeviceAdvice {
   std::size_t devices = 1;  ///< one, or all that are available

@@ -100,6 +100,9 @@ struct RunOptions {
   /// Buffers of each ordered pair of devices, kMinTransportSlots to kMaxSlots: as many messages may wait for a slow receiver
   /// before the sender keeps them. async only; other runs have kMinTransportSlots.
   std::uint32_t slots = kMinTransportSlots;
+  /// Devices of `async` that address each other's memory relax edges together, and send messages one by one
+  /// (framework/fused/team.h). false: they send buffers. PlanRun sets false for graphs whose frontiers are wide.
+  bool relax_together = true;
   bool explain = false;  ///< record each buffer in RunStatistics::buffers, with its time; slows the run
   /// Arrays with a number per vertex, under the names in the program's kVertexData.
   VertexData vertex_data;
@@ -124,7 +127,7 @@ inline RowOptions RowsOf(const RunOptions& options) {
       options.execution == Execution::kBsp || options.direction == Direction::kPull || options.max_rounds != 0;
   return {options.tiling, options.records, options.list_items, !rounds,
           !rounds && options.execution == Execution::kAsync && options.comm.chooses() && options.trace == nullptr &&
-              !options.explain && !options.transport_factory};
+              !options.explain && !options.transport_factory && options.relax_together};
 }
 
 }  // namespace chatty

@@ -65,6 +65,7 @@ std::string_view WhyNotTogether(const Session& session, const ProgramTraits& tra
   if (!options.comm.chooses() || options.transport_factory) return "a transport is asked for";
   if (options.trace != nullptr) return "the trace has spans of the host-driven engine";
   if (options.explain) return "the buffers of the host-driven engine are to be explained";
+  if (!options.relax_together) return "the graph has few levels, whose messages go in buffers";
   if (!plan.rows.fuses) return "rounds are asked for, by execution, direction or max_rounds";
   if (traits.reads_round) return "its messages or updates depend on the round";
   if (!gpu && traits.carries) return "values are carried along, which rounds do better on host devices";
@@ -207,6 +208,7 @@ std::string_view FusedUseName(FusedUse use) {
 RunOptions RunPlan::Fitted(RunOptions options) const {
   options.execution = execution;
   options.records = records;
+  options.relax_together = options.relax_together && !wide_frontiers;
   return options;
 }
 
@@ -267,6 +269,8 @@ RunPlan PlanRun(Session& session, const RunOptions& asked, const ProgramsOfRun& 
   RunOptions options = asked;
   double levels = LevelsOfRunTogether(session, asked, programs);
   if (levels > 0) options.execution = Execution::kAsync;
+  const bool wide = levels == 0 && devices > 1 && RowsOf(asked).together && HasWideFrontiers(session.graph());
+  if (wide) options.relax_together = false;
   for (const ProgramOfRun& program : programs(options, devices)) CheckProgramOptions(program, devices);
   const auto needs_of = [&](const RunOptions& run) {
     std::vector<ProgramMemory> needs;
@@ -284,6 +288,7 @@ RunPlan PlanRun(Session& session, const RunOptions& asked, const ProgramsOfRun& 
   }
   RunPlan plan;
   plan.kind = session.device(0).kind();
+  plan.wide_frontiers = wide;
   for (Device* const device : session.devices()) plan.devices.push_back(device->label());
   plan.partition = session.partition().name();
   plan.comm = options.comm;

@@ -393,7 +393,8 @@ constexpr std::array<Description, 14> kDescriptions{{
     {"groute-3", "Work of the engines (Groute)", "devices", "updates a vertex",
      "Lower is less work: how often an update changed a vertex, in the mean; 1 if each is changed once.", true},
     {"groute-5", "Soft priority and fusion (Groute, table 5)", "devices", "ms",
-     "Lower is faster: the median time with vertices in no order, nearest first, and nearest first in a fused worker.",
+     "Lower is faster: the median time with vertices in no order, nearest first, and nearest first in a fused worker, "
+     "which several devices have for graphs of many levels alone.",
      true},
     {"groute-10a", "Breadth-first search over devices (Groute, figure 10a)", "devices", "ms",
      "Lower is faster: the median time of each engine on each graph.", true},

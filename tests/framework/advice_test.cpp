@@ -55,6 +55,15 @@ TEST(LevelsIfDeep, AreThoseOfLargeGraphsWithLongWays) {
   }
 }
 
+TEST(HasWideFrontiers, WhereFewLevelsHaveManyEdges) {
+  EXPECT_TRUE(HasWideFrontiers(Kron(17)));
+  EXPECT_FALSE(HasWideFrontiers(Kron(12))) << "few edges";
+  const Graph grid = Grid(1000);
+  EXPECT_FALSE(HasWideFrontiers(grid));
+  EXPECT_EQ(LevelsIfDeep(grid, DeviceKind::kHost), 0) << "rounds of a host are good there, but not wide";
+  EXPECT_FALSE(HasWideFrontiers(Counted("chain", 700'000)));
+}
+
 TEST(DeviceAdvice, OneForLongWaysAndForLittleWork) {
   EXPECT_EQ(AdviseDevices(Grid(500), 4).devices, 1u);
   EXPECT_EQ(AdviseDevices(Kron(8), 4).devices, 1u) << "nothing to divide";

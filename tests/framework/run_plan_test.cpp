@@ -16,6 +16,7 @@
 #include "chatty/framework/run_by_name.h"
 #include "chatty/framework/spans.h"
 #include "chatty/framework/typed_program.h"
+#include "chatty/io/generators.h"
 #include "chatty/programs/bfs.h"
 #include "chatty/programs/pagerank_push.h"
 #include "chatty/programs/sssp.h"
@@ -252,6 +253,38 @@ void ExpectGpuEngine(bool relaxes) {
   EXPECT_EQ(engine->keeps_rounds, !relaxes);
   EXPECT_EQ(engine->asynchronous, relaxes);
   EXPECT_EQ(engine->traces, relaxes);
+}
+
+TEST(RunPlan, AsyncOfWideFrontiersSendsBuffers) {
+  GeneratorSpec spec;
+  spec.family = "kron";
+  spec.scale = 16;
+  spec.edge_factor = 16;
+  spec.weights = WeightKind::kInt32;
+  const Graph kron = Generate(spec);
+  ASSERT_GT(kron.edges(), EdgeIndex{1} << 20);
+  Session two(kron, "host:2"), one(kron, "host:1");
+  const RunOptions async = With(Execution::kAsync);
+  const RunPlan plan = PlanOf(two, "bfs", "", async);
+  EXPECT_TRUE(plan.wide_frontiers);
+  EXPECT_FALSE(plan.Fitted(async).relax_together);
+  const ProgramPlan& bfs = plan.programs.at(0);
+  EXPECT_EQ(bfs.engine, EngineKind::kAsync);
+  EXPECT_EQ(bfs.fused, FusedUse::kNone);
+  EXPECT_FALSE(bfs.rows.together);
+  EXPECT_EQ(bfs.fused_why, "the graph has few levels, whose messages go in buffers");
+  RunOptions buffers = async;
+  buffers.relax_together = false;
+  EXPECT_EQ(plan.memory, PlanOf(two, "bfs", "", buffers).memory) << "no memory for what does not run";
+  EXPECT_EQ(PlanOf(one, "bfs", "", async).programs.at(0).fused, FusedUse::kWholeRun);
+  // Many levels, also where a host does their rounds in less time than an exchange takes, and graphs that say nothing.
+  spec = {};
+  spec.family = "grid";
+  spec.width = spec.height = 600;
+  const Graph grid = Generate(spec);
+  ASSERT_GT(grid.edges(), EdgeIndex{1} << 20);
+  Session roads(grid, "host:2");
+  EXPECT_EQ(PlanOf(roads, "bfs", "", async).programs.at(0).fused, FusedUse::kTogether);
 }
 
 TEST(RunPlan, AutoTakesARunOfAllDevicesWhereTheGraphHasManyLevels) {
