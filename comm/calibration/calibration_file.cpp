@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -32,6 +34,8 @@ constexpr int kVersion = 8;
 constexpr std::string_view kNote = "note ", kChecksum = "checksum ";
 /// No figure is larger: microseconds, bytes and their ratios. Times and crossovers that are computed from them are finite.
 constexpr double kMost = 1e12;
+/// Bytes of a file: far more than the costs of kMaxDevices devices.
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20;
 
 std::uint64_t Checksum(std::string_view text) {
   std::uint64_t sum = Hash(text.size());
@@ -106,20 +110,27 @@ Calibration ParseCalibration(std::string_view text, std::string_view fingerprint
     if (words >> value && value >= 0 && value <= most) return value;
     Throw<InputError>("is damaged: a figure is missing, or not from 0 to {}", most);
   };
-  const auto index = [&](std::size_t count) { return static_cast<std::size_t>(number(static_cast<double>(count) - 1)); };
+  const auto whole = [&](double most) {
+    const double value = number(most);
+    if (value != std::floor(value)) throw InputError("is damaged: a count is no whole number");
+    return static_cast<std::uint32_t>(value);
+  };
+  const auto index = [&](std::size_t count) { return std::size_t{whole(static_cast<double>(count) - 1)}; };
   Calibration calibration;
   calibration.quick = index(2) != 0;
   calibration.seconds = number();
   const std::size_t devices = index(kMaxDevices + 1);
   std::vector<std::string> paths(index(kMaxDevices + 1));
   for (std::string& path : paths) words >> path;
+  if (!words || devices < 2) throw InputError("is damaged: it has no names of paths, or fewer than two devices");
   CostModel& model = calibration.model;
   model = CostModel(std::move(paths), devices);
   model.set_measured(true);
   while (std::isdigit((words >> std::ws).peek()) != 0) {
     const std::size_t path = index(model.paths().size()), from = index(devices), to = index(devices);
     const std::size_t encoding = index(kEncodings), load = index(kMeasuredLoads);
-    const Cost cost{number(), number(), number(), number(), static_cast<std::uint32_t>(number(1e9)), number()};
+    const Cost cost{number(), number(), number(), number(), whole(1e9), number()};
+    if (cost.samples == 0) throw InputError("is damaged: a cost has no samples");
     model.set_cost(path, from, to, static_cast<Encoding>(encoding), static_cast<MeasuredLoad>(load), cost);
   }
   words.clear();
@@ -156,6 +167,7 @@ LoadedCalibration LoadCalibration(std::string_view fingerprint) {
     std::ifstream file;
     if (fs::is_regular_file(path, error)) file.open(path, std::ios::binary);  // a pipe would wait for its writer
     if (!file.is_open()) throw InputError("is no file that can be read");
+    if (fs::file_size(path, error) > kMostBytes) Throw<InputError>("has more than {} bytes", kMostBytes);
     loaded.calibration = ParseCalibration(std::string(std::istreambuf_iterator<char>(file), {}), fingerprint);
   } catch (const InputError& fault) {
     loaded.why = fmt::format("{} {}", path, fault.what());
