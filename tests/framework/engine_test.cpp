@@ -378,6 +378,31 @@ TEST_P(EngineTest, SkewedGraphsTakeFewBigRounds) {
   CheckComponents(graph);
 }
 
+// A search from a hub follows each edge once, whether what it reaches goes to a bitmap or to a queue. On a GPU all blocks
+// share the hub's row.
+TEST_P(EngineTest, ASearchFromAHubFollowsItsRowOnce) {
+  constexpr VertexId kLeaves = 3 * kHubDegree + 5;
+  for (const VertexId vertices : {kLeaves + 1, 40 * kLeaves}) {
+    SCOPED_TRACE(vertices);
+    std::vector<TestEdge> edges;
+    for (VertexId v = 1; v <= kLeaves; ++v) edges.push_back({0, v, static_cast<double>(v % 7 + 1)});
+    const Graph graph = MakeSymmetric(vertices, edges, WeightKind::kInt32);
+    Session session(graph, GetParam(), Divided("contiguous"));
+    RunOptions options;
+    options.execution = Execution::kBsp;
+    options.direction = Direction::kPush;
+    const auto job = Program("bfs").Prepare(session, {{"source", "0"}}, "level", options);
+    for (int run = 0; run < 3; ++run) {
+      const RunStatistics statistics = job->Execute();
+      EXPECT_EQ(statistics.edges_touched, graph.edges());
+      const auto levels = Copied(job->Output().As<std::uint32_t>());
+      for (VertexId v = 0; v < vertices; ++v) {
+        ASSERT_EQ(levels[v], v == 0 ? 0 : v <= kLeaves ? 1 : kFar) << v;
+      }
+    }
+  }
+}
+
 TEST_P(EngineTest, TheSameJobAgainAndAgain) {
   GeneratorSpec spec;
   spec.family = "kron";
