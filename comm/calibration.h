@@ -50,7 +50,7 @@ std::string CalibrationFile(std::string_view fingerprint);
 /// The result of LoadCalibration: a calibration, or why there is none.
 struct LoadedCalibration {
   std::optional<Calibration> calibration;  ///< never one that is damaged or another machine's
-  std::string why;                         ///< where there is none: "FILE is damaged: its checksum is missing or another"; empty if nothing was ever kept
+  std::string why;                         ///< where there is none: "FILE is damaged: …"; empty if nothing was ever kept
 };
 /// Reads the calibration that is kept for a fingerprint. Never throws for the content of the file.
 LoadedCalibration LoadCalibration(std::string_view fingerprint);
