@@ -92,6 +92,7 @@ std::vector<std::string_view> SelectPaths(const CommSpec& spec, DeviceKind kind,
     }
   });
   std::vector<std::string_view> names;
+  names.reserve(chosen.size());
   for (const std::size_t p : chosen) names.push_back(FindTransport(model.paths()[p])->name);
   if (names.empty()) names.push_back("auto");  // no pair exchanges data, or no cost is known
   return names;

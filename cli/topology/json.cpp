@@ -315,6 +315,7 @@ Topology ToTopology(const Parsed& json, LinkMask* mask) {
     Fail(whole.At("devices"), "are {}; a run takes 1 to {}", places.size(), kMaxDevices);
   }
   std::vector<TopologyDevice> devices;
+  devices.reserve(places.size());
   for (Members& place : places) devices.push_back(ParseDevice(place));
   // Bandwidths decide what links are not listed; they have to make sense before.
   Topology topology(std::move(name), std::move(devices));

@@ -39,6 +39,7 @@ struct TopologyOptions {
 Calibration Measure(const TopologyOptions& options, const DeviceSelection& selection, const LinkMask& mask) {
   const std::vector<std::unique_ptr<Device>> devices = OpenDevices(selection);
   std::vector<Device*> pointers;
+  pointers.reserve(devices.size());
   for (const auto& device : devices) pointers.push_back(device.get());
   Progress bar("Measuring", PathsOfAuto(selection).size());
   const auto progress = [&bar](std::string_view what) {
