@@ -120,8 +120,8 @@ TEST_F(CliTest, LoadingStaysWithinItsMemory) {
   ASSERT_GT(idle, 0u);
   constexpr std::size_t kOfThreads = 24u << 20;
   for (const Arguments& weights : std::vector<Arguments>{{}, {"--weights", "1:255"}}) {
-    Succeed(Join({"generate", "kron", "17", "--edge-factor", "24", "-o", Path("kron.el.zst")}, weights));
-    const Json info = Json::parse(Succeed({"info", Path("kron.el.zst"), "--json", "-"}));
+    Succeed(Join({"generate", "kron", "17", "--edge-factor", "24", "-o", Path("made.chatty")}, weights));
+    const Json info = Json::parse(Succeed({"info", Path("made.chatty"), "--json", "-"}));
     const std::size_t rows = info.at("memory");
     // Each reader once, and the plainest with and without weights.
     const std::vector<std::string> names = weights.empty() ? std::vector<std::string>{"kron.el", "kron.el.gz", "kron.chatty"}
@@ -129,7 +129,7 @@ TEST_F(CliTest, LoadingStaysWithinItsMemory) {
     for (const std::string& name : names) {
       const bool both_ways = name == "kron.mtx";
       const std::string ids = name == "kron.mtx" || name == "kron.gr" ? "one" : "file";  // which they count from
-      Succeed(Join({"convert", Path("kron.el.zst"), Path(name), "--ids", ids},
+      Succeed(Join({"convert", Path("made.chatty"), Path(name), "--ids", ids},
                    both_ways ? Arguments{"--symmetrise"} : Arguments{}));
       const Outcome loaded = Chatty({"convert", Path(name), "/dev/null", "--format", "binary"});
       EXPECT_EQ(loaded.status, 0) << loaded.err;
