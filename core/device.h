@@ -114,8 +114,9 @@ class Device {
   virtual void set_pinned_memory(MemoryResource* resource) = 0;  ///< as set_memory
   /// Makes this device current for the calling thread; a no-op on hosts.
   virtual void MakeCurrent() = 0;
-  virtual Stream& stream() = 0;  ///< the device's main stream
-  /// A further stream of this device. Throws DeviceError.
+  virtual Stream& stream() = 0;  ///< the device's main stream, for the steps of a run
+  /// A further stream of this device, for messages and copies. Its kernels are scheduled before waiting blocks of the main
+  /// stream's kernels, so that what travels need not wait for a step (Groute's split receive). Throws DeviceError.
   virtual std::unique_ptr<Stream> NewStream() = 0;
   /// An event for streams of this device. Throws DeviceError.
   virtual std::unique_ptr<Event> NewEvent() = 0;

@@ -46,8 +46,13 @@ cudaStream_t Native(Stream& stream) { return static_cast<cudaStream_t>(stream.na
 
 class CudaStream final : public Stream {
  public:
-  explicit CudaStream(int ordinal) : ordinal_(ordinal) {
-    CHATTY_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+  enum class Priority : std::uint8_t { kLeast, kGreatest };
+
+  CudaStream(int ordinal, Priority priority) : ordinal_(ordinal) {
+    int least = 0, greatest = 0;  // both 0 where a GPU has no priorities
+    CHATTY_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    CHATTY_CUDA(
+        cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority == Priority::kGreatest ? greatest : least));
   }
   ~CudaStream() override { cudaStreamDestroy(stream_); }
   CudaStream(const CudaStream&) = delete;
@@ -194,7 +199,7 @@ class CudaDevice final : public Device {
     CHATTY_CUDA(cudaDeviceGetPCIBusId(bus_id.data(), static_cast<int>(bus_id.size()), ordinal));
     info_.pci_bus_id = bus_id.data();
     memory_ = std::make_unique<CudaMemory>(ordinal);
-    stream_ = std::make_unique<CudaStream>(ordinal);
+    stream_ = std::make_unique<CudaStream>(ordinal, CudaStream::Priority::kLeast);
   }
   ~CudaDevice() override {
     cudaSetDevice(ordinal_);
@@ -222,7 +227,7 @@ class CudaDevice final : public Device {
   Stream& stream() override { return *stream_; }
   std::unique_ptr<Stream> NewStream() override {
     MakeCurrent();
-    return std::make_unique<CudaStream>(ordinal_);
+    return std::make_unique<CudaStream>(ordinal_, CudaStream::Priority::kGreatest);
   }
   std::unique_ptr<Event> NewEvent() override {
     MakeCurrent();
