@@ -87,6 +87,7 @@ BucketPlan PlanBuckets(const Graph& graph, const ProgramTraits& traits, const Ru
   if (weight.same) return plan;  // with equal weights, rounds already process vertices in order of distance
   plan.early_edges = kind == DeviceKind::kCuda || devices > 1 ? plan.round_edges : 0;
   plan.width = weight.mean / degree;
+  plan.graph_edges = edges;
   plan.adapts = true;
   return plan;
 }

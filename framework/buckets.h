@@ -32,6 +32,7 @@ struct BucketPlan {
   double round_edges = 0;            ///< edges that relax in the minimum time of a round
   /// A bucket's last rounds relax few edges each. Below this number of edges the next bucket joins.
   double early_edges = 0;
+  double graph_edges = kInfinity<double>;  ///< of the whole graph, for how many are left; infinite: not known
   /// @{
   /// The first bucket of a fused run, whose rounds within a bucket cost nothing: wider. Infinite: the program has
   /// no order.
@@ -66,6 +67,7 @@ class Buckets {
     rounds_ += rounds;
     edges_ += static_cast<double>(edges);
     first_edges_ += static_cast<double>(first_edges);
+    done_edges_ += static_cast<double>(first_edges);
   }
   /// Released vertices join that round.
   void NoteReleased(std::uint64_t edges, std::uint64_t first_edges) { NoteRounds(0, edges, first_edges); }
@@ -88,23 +90,27 @@ class Buckets {
     if (again > kTolerance * idle && again > kWaste * edges_) {
       width_ /= kStep;
     } else if (idle > kTolerance * again) {
-      width_ = std::min(width_ * kStep, kMax * plan_.width);
+      // The last vertices of a graph with hubs have few edges: it is cheaper to relax these again than to make more rounds.
+      const bool last = plan_.graph_edges - done_edges_ < kLast * plan_.graph_edges;
+      width_ = std::min(width_ * (last ? kLastStep : kStep), kMax * plan_.width);
     }
     rounds_ *= kMemory;
     edges_ *= kMemory;
     first_edges_ *= kMemory;
   }
 
-  static constexpr double kTolerance = 2;     // factor between the costs to act on
-  static constexpr double kWaste = 1.0 / 16;  // share of edges relaxed again that is always accepted
-  static constexpr double kStep = 1.25;       // factor of one width change
-  static constexpr double kMemory = 0.75;     // of data before the last bucket
+  static constexpr double kTolerance = 2;                   // factor between the costs to act on
+  static constexpr double kWaste = 1.0 / 16;                // share of edges relaxed again that is always accepted
+  static constexpr double kStep = 1.25;                     // factor of one width change
+  static constexpr double kLast = 1.0 / 16, kLastStep = 4;  // the same where this share of the edges is left
+  static constexpr double kMemory = 0.75;                   // of data before the last bucket
   // Times the first width: along a chain no width saves a round, and the whole rest would be one bucket.
   static constexpr double kMax = 512;
 
   BucketPlan plan_;
   double limit_ = kInfinity<double>, width_ = kInfinity<double>;
   double rounds_ = 0, edges_ = 0, first_edges_ = 0;
+  double done_edges_ = 0;  // relaxed at least once
 };
 
 }  // namespace chatty

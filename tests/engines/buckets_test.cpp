@@ -36,6 +36,24 @@ TEST(BucketWidth, LimitsRiseHoweverNarrowBucketsAre) {
   EXPECT_FALSE(chatty::Buckets(BucketPlan{}).on());
 }
 
+TEST(BucketWidth, WidensFasterWhereFewEdgesAreLeft) {
+  BucketPlan plan;
+  plan.width = 1;
+  plan.adapts = true;
+  plan.round_edges = 100;
+  chatty::Buckets unknown(plan);
+  plan.graph_edges = 1000;
+  chatty::Buckets many(plan), few(plan), wasteful(plan);
+  for (chatty::Buckets* const buckets : {&unknown, &few}) buckets->Note(950, 950);
+  many.Note(900, 900);
+  wasteful.Note(100'000, 950);
+  for (chatty::Buckets* const buckets : {&unknown, &many, &few, &wasteful}) buckets->Raise(0);
+  EXPECT_GT(many.width(), 1);
+  EXPECT_EQ(many.width(), unknown.width());
+  EXPECT_GT(few.width(), 2 * many.width());
+  EXPECT_LT(wasteful.width(), 1);
+}
+
 TEST(BucketWidth, WidensWhereRoundsCostAndNarrowsWhereEdgesAreRelaxedAgain) {
   BucketPlan plan;
   plan.width = 8;

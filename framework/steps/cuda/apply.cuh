@@ -256,46 +256,53 @@ __device__ void Apply(const Group& group, const StateRef<P>& s, const RoundOf<P>
   if constexpr (Traits<P>::kMeasuresChange) detail::StorePartial<P>(group, measure, partials);
 }
 
-/// Pending vertices below the limit join the frontier: a bitmap, or a queue of `count`. A warp looks at some words of the
-/// bitmap, a lane each, and then at the vertices of those that are not empty, a lane each.
+/// Pending vertices below the limit join the frontier: a bitmap, or a queue of `count`. A warp takes some words of the
+/// bitmap of pending vertices, and each lane one of their vertices: what bounds it is how often a warp waits for values.
 template <class P, class Group>
 __device__ void Release(const Group& group, const StateRef<P>& s, Form form, std::size_t count) {
   if constexpr (Traits<P>::kOrders) {
+    __shared__ std::uint32_t going_words[kBlock];
     Counters tally;
-    const std::size_t words = bits::Words(s.graph.owned);
-    const std::size_t warps = std::size_t{BlockCount(group)} * kWarps;
-    unsigned lanes = 32;  // a small graph is spread over all warps, fewer words each
-    while (lanes > 1 && words <= warps * (lanes / 2)) lanes /= 2;
-    for (std::size_t base = (std::size_t{BlockRank(group)} * kWarps + Warp()) * lanes; base < words; base += warps * lanes) {
-      const std::uint32_t mine = Lane() < lanes && base + Lane() < words ? s.order.pending[base + Lane()] : 0;
-      for (unsigned full = __ballot_sync(kFull, mine != 0); full != 0; full &= full - 1) {
-        const unsigned from = __ffs(full) - 1;
-        const std::size_t w = base + from;
-        const std::uint32_t word = __shfl_sync(kFull, mine, from), seen = s.order.seen[w];
-        const auto v = static_cast<LocalId>(w * 32 + Lane());
+    const auto words = static_cast<std::uint32_t>(bits::Words(s.graph.owned));
+    const unsigned together = WordsOfWarp(group, words);
+    const unsigned stride = BlockCount(group) * kWarps * together;
+    for (unsigned base = (BlockRank(group) * kWarps + Warp()) * together; base < words; base += stride) {
+      const unsigned w = base + Lane();
+      const std::uint32_t pending = Lane() < together && w < words ? s.order.pending[w] : 0;
+      const WarpBits all(pending);
+      if (all.total() == 0) continue;
+      const std::uint32_t seen = pending != 0 ? s.order.seen[w] : 0;
+      going_words[threadIdx.x] = 0;
+      __syncwarp();
+      for (unsigned k = 0; k < all.total(); k += 32) {
+        const bool mine = k + Lane() < all.total();
+        unsigned bit;
+        const unsigned owner = all.Owner(mine ? k + Lane() : all.total() - 1, &bit);
+        const bool again = (__shfl_sync(kFull, seen, owner) >> bit & 1) != 0;
+        const LocalId v = (base + owner) * 32 + bit;
         bool goes = false;
-        if ((word >> Lane()) & 1) {
+        if (mine) {
           const double priority = PriorityOf(s.program, s.values[v]);
           goes = GoesNow(priority, s.order.limit);
           if (goes) {
             const EdgeIndex degree = s.graph.forward.degree(v);
             tally.vertices += 1;
             tally.edges += degree;
-            if (((seen >> Lane()) & 1) == 0) tally.first_edges += degree;
+            if (!again) tally.first_edges += degree;
           } else {
             const std::uint64_t key = PriorityKey(priority);
             if (key > tally.first_pending) tally.first_pending = key;
           }
         }
-        const unsigned going = __ballot_sync(kFull, goes);
-        if (going == 0) continue;
-        if (Lane() == 0) {
-          s.order.pending[w] = word & ~going;
-          s.order.seen[w] = seen | going;
-          if (form == Form::kBitmap) s.active[w] |= going;
-        }
+        SetBits(going_words + Warp() * 32, owner, bit, goes);
         if (form == Form::kQueue) Append(s.frontier + count, &s.control->next_count, v, goes);
       }
+      const std::uint32_t going = going_words[threadIdx.x];
+      __syncwarp();
+      if (going == 0) continue;
+      s.order.pending[w] = pending & ~going;
+      s.order.seen[w] = seen | going;
+      if (form == Form::kBitmap) s.active[w] |= going;
     }
     tally.pending = -static_cast<std::int64_t>(tally.vertices);
     AddFromBlock(&s.control->active_vertices, tally.vertices);
