@@ -58,8 +58,10 @@ constexpr std::size_t TeamEntryBytes(std::size_t message) { return message <= 4 
 
 /// What a GPU tells all others of its frontier, in the word of a barrier. Edges beyond kMaxEdges count as so many.
 struct TeamFrontier {
-  static constexpr unsigned kEpochBits = 16, kActiveBits = 18, kEdgeBits = 28;
-  static constexpr std::uint32_t kMaxEdges = (1u << kEdgeBits) - 1;
+  static constexpr unsigned kEpochBits = 16;                         ///< of the barrier's number
+  static constexpr unsigned kActiveBits = 18;                        ///< of `active`
+  static constexpr unsigned kEdgeBits = 28;                          ///< of `edges`
+  static constexpr std::uint32_t kMaxEdges = (1u << kEdgeBits) - 1;  ///< see above
   std::uint32_t active = 0;  ///< vertices: at most TeamRoundEdges, as many as edges of the round before
   std::uint64_t edges = 0;   ///< of these
   bool wide = false;         ///< one of them has a long row
