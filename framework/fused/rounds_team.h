@@ -5,7 +5,8 @@
 ///
 /// A round, on each GPU:
 ///
-///   barrier over all blocks of all GPUs, which carries each GPU's active vertices and edges
+///   barrier over all blocks of all GPUs, which carries each GPU's active vertices and edges; once the GPU's own blocks have
+///     met, they load the first vertices of their frontier while they wait for the others
 ///   all blocks of all GPUs compute the same sums, and so decide alike: one more round, or the end
 ///   edges of the frontier deliver messages: to own vertices into inboxes, to others into a list at the owner
 ///   barrier over all blocks of all GPUs, which carries the lengths of the lists
@@ -23,7 +24,7 @@
 /// - A barrier over GPUs: a block's threads meet (`bar.sync`), and one thread counts the block by `atom.acq_rel.gpu`. The
 ///   last block's first warp calls `fence.acq_rel.sys` and stores a word at each GPU, `st.relaxed.sys`. All blocks poll the
 ///   words at home, `ld.acquire.sys`, by a warp, and meet again. So what any thread of any GPU did before is seen by all
-///   threads of all GPUs behind it.
+///   threads of all GPUs behind it. A block that has seen its own GPU's word alone may read what its own GPU's blocks wrote.
 /// - A word has the number of its barrier, and counts of its sender: one store carries both. Two places take turns. The
 ///   word of barrier e is overwritten by that of e + 2, whose sender has passed e + 1, where all blocks of this GPU had
 ///   arrived: they had read e.

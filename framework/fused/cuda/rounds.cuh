@@ -84,41 +84,69 @@ __device__ __forceinline__ void List(const RoundsRef<P>& a, RoundShared& shared,
   steps::cuda::Append(a.touched, touched, target, first && at >= kListed);
 }
 
+/// Lanes of a vertex, and a warp's vertices in a turn.
+inline constexpr unsigned kRowLanes = 4, kTurnVertices = 32 / kRowLanes;
+
+/// What a lane loads for a turn: a vertex of the frontier, in the vertex's first lane the value that it shares, and the
+/// target of its lane's edge, if the row is short.
+template <class P>
+struct FrontierTurn {
+  ActiveVertex item{};
+  SharedOf<P> value{};
+  LocalId target = 0;
+};
+/// The place in the frontier of a warp's first vertex of its first turn.
+__device__ inline std::uint32_t FirstTurn() { return (steps::cuda::Warp() * gridDim.x + blockIdx.x) * kTurnVertices; }
+/// Value and target are on the way together. A program that consumes its value does so when the turn begins.
+template <class P>
+__device__ __forceinline__ FrontierTurn<P> LoadTurn(const RoundsRef<P>& a, const ActiveVertex* list, std::uint32_t count,
+                                                    std::uint32_t base) {
+  const std::uint32_t i = base + steps::cuda::Lane() / kRowLanes;
+  const unsigned j = steps::cuda::Lane() % kRowLanes;
+  FrontierTurn<P> turn;
+  if (i < count) {
+    turn.item = steps::cuda::FromWords<ActiveVertex>(__ldcg(reinterpret_cast<const uint4*>(list + i)));
+    if (j < turn.item.degree && turn.item.degree <= kRowLanes) {
+      turn.target = a.s.graph.forward.neighbours[turn.item.begin + j];
+    }
+    if constexpr (!Traits<P>::kHasConsume) {
+      if (j == 0) turn.value = steps::TakeShared(a.s, turn.item.vertex);
+    }
+  }
+  return turn;
+}
+
 /// The edges of a frontier, four lanes a vertex, or all of a warp one after the other for longer rows: deliver(valid,
-/// source, its shared value, edge), by all lanes of a warp.
+/// source, its shared value, edge, target), by all lanes of a warp. `turn`: of FirstTurn.
 template <class P, class DeliverEdge>
 __device__ __forceinline__ void FollowEdges(const RoundsRef<P>& a, const ActiveVertex* list, std::uint32_t count,
-                                            const DeliverEdge& deliver) {
-  using steps::TakeShared;
+                                            FrontierTurn<P> turn, const DeliverEdge& deliver) {
   using steps::cuda::kFull;
   using steps::cuda::Lane;
-  constexpr unsigned kLanes = 4, kVertices = 32 / kLanes;
-  const unsigned warps = gridDim.x * kRoundWarps, warp = steps::cuda::Warp() * gridDim.x + blockIdx.x;
-  for (std::uint32_t base = warp * kVertices; base < count; base += warps * kVertices) {
-    const std::uint32_t i = base + Lane() / kLanes;
-    const unsigned j = Lane() % kLanes;
-    ActiveVertex item{};
-    SharedOf<P> value{};
-    if (i < count) {
-      const uint4 words = __ldcg(reinterpret_cast<const uint4*>(list + i));
-      item = steps::cuda::FromWords<ActiveVertex>(words);
-      if (j == 0) value = TakeShared(a.s, item.vertex);  // once a vertex: it may consume
+  const unsigned stride = gridDim.x * kRoundWarps * kTurnVertices, j = Lane() % kRowLanes;
+  for (std::uint32_t base = FirstTurn(); base < count;) {
+    if constexpr (Traits<P>::kHasConsume) {
+      if (j == 0 && base + Lane() / kRowLanes < count) turn.value = steps::TakeShared(a.s, turn.item.vertex);  // once
     }
-    value = steps::cuda::Shuffle(value, Lane() & ~(kLanes - 1));
-    const bool is_long = item.degree > kLanes;
-    const steps::cuda::WarpRows rows(is_long && j == 0 ? item.degree : 0);
-    // The first turn has the short rows, the others the long ones: one call of `deliver`, so that it is inlined.
+    turn.value = steps::cuda::Shuffle(turn.value, Lane() & ~(kRowLanes - 1));
+    const bool is_long = turn.item.degree > kRowLanes;
+    const steps::cuda::WarpRows rows(is_long && j == 0 ? turn.item.degree : 0);
+    // First the short rows, then turns of the long ones: one call of `deliver`, so that it is inlined.
     for (unsigned k = 0; k < 32 + rows.total(); k += 32) {
       unsigned place = j, owner = Lane();
-      bool valid = j < item.degree && !is_long;
+      bool valid = j < turn.item.degree && !is_long;
       if (k != 0) {
         owner = rows.Owner(k - 32 + Lane(), &place);
         valid = k - 32 + Lane() < rows.total();
       }
-      const LocalId source = __shfl_sync(kFull, item.vertex, owner);
-      const EdgeIndex begin = steps::cuda::Shuffle(item.begin, owner);
-      deliver(valid, source, steps::cuda::Shuffle(value, owner), begin + place);
+      const LocalId source = __shfl_sync(kFull, turn.item.vertex, owner);
+      const EdgeIndex edge = steps::cuda::Shuffle(turn.item.begin, owner) + place;
+      LocalId target = turn.target;
+      if (k != 0 && valid) target = a.s.graph.forward.neighbours[edge];
+      deliver(valid, source, steps::cuda::Shuffle(turn.value, owner), edge, target);
     }
+    base += stride;
+    if (base < count) turn = LoadTurn(a, list, count, base);
   }
 }
 
@@ -194,17 +222,17 @@ __global__ void __launch_bounds__(kRoundThreads, 1) Rounds(const __grid_constant
     }
     if (threadIdx.x == 0) shared.count = 0;
     __syncthreads();
-    detail::FollowEdges(
-        a, a.active[step & 1], active, [&](bool valid, LocalId source, const SharedOf<P>& value, EdgeIndex e) {
-          LocalId target = 0;
-          bool first = false;
-          if (valid) {
-            target = a.s.graph.forward.neighbours[e];
-            const MessageOf<P> message = steps::Scatter(a.s, value, source, target, a.s.graph.forward, e, round);
-            first = steps::Deliver<P, true>(a.s, target, message) == steps::Delivery::kFirst;
-          }
-          detail::List(a, shared, &out.touched, target, first);
-        });
+    const ActiveVertex* const list = a.active[step & 1];
+    detail::FollowEdges(a, list, active, detail::LoadTurn(a, list, active, detail::FirstTurn()),
+                        [&](bool valid, LocalId source, const SharedOf<P>& value, EdgeIndex edge, LocalId target) {
+                          bool first = false;
+                          if (valid) {
+                            const MessageOf<P> message =
+                                steps::Scatter(a.s, value, source, target, a.s.graph.forward, edge, round);
+                            first = steps::Deliver<P, true>(a.s, target, message) == steps::Delivery::kFirst;
+                          }
+                          detail::List(a, shared, &out.touched, target, first);
+                        });
     grid.sync();
     Counters tally;
     detail::UpdateListed(a, shared, out, a.active[(step + 1) & 1], round, &tally);

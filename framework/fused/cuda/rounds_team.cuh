@@ -32,9 +32,10 @@ namespace detail {
 struct TeamRoundShared {
   RoundShared lists;
   std::uint64_t words[kMaxDevices];     ///< of the last barrier
+  std::uint64_t own_word;               ///< this GPU's of the last barrier that carries frontiers
   LocalId halo_begin[kMaxDevices + 1];  ///< as GraphRef has them
   unsigned long long crossed[kMaxDevices];
-  bool met;
+  bool met, met_at_home;
 };
 
 /// An entry of a list in a word: a number of a vertex, and the message's bytes.
@@ -84,49 +85,53 @@ __device__ __forceinline__ bool HasFailed(const TeamRoundsRef<P>& a) {
 /// Looks between two of HasFailed.
 inline constexpr unsigned kLooks = 256;
 
-/// The barrier over all GPUs. word_to(device) is the word for a device, called by a lane of the last block, which has seen
-/// what all blocks of the GPU did. Afterwards shared.words has a word of each GPU. Returns false if the run has failed. All
-/// threads call it.
+/// The block arrives at a barrier over all GPUs. word_to(device) is the word for a device, called by a lane of the last
+/// block, which has seen what all blocks of the GPU did. All threads call it.
 template <class P, class WordTo>
-__device__ __forceinline__ bool Meet(const TeamRoundsRef<P>& a, TeamRoundShared& shared, std::uint32_t epoch,
-                                     const WordTo& word_to) {
-  using steps::cuda::kFull;
+__device__ __forceinline__ void Arrive(const TeamRoundsRef<P>& a, std::uint32_t epoch, const WordTo& word_to) {
   using steps::cuda::Lane;
-  const SymmetricRef& heap = a.team.heap;
   __syncthreads();
-  if (steps::cuda::Warp() == 0) {
-    unsigned is_last = 0;
-    if (Lane() == 0) {
-      std::uint32_t* const arrived = &a.counters->arrived;
-      is_last = chatty::detail::CountArrival(arrived) + 1 == gridDim.x ? 1 : 0;
-      if (is_last != 0) {
-        ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>(*arrived).store(0, ::cuda::memory_order_relaxed);
-      }
-    }
-    is_last = __shfl_sync(kFull, is_last, 0);
-    __syncwarp();  // what the first lane has acquired comes before the others' loads
+  if (steps::cuda::Warp() != 0) return;
+  unsigned is_last = 0;
+  if (Lane() == 0) {
+    std::uint32_t* const arrived = &a.counters->arrived;
+    is_last = chatty::detail::CountArrival(arrived) + 1 == gridDim.x ? 1 : 0;
     if (is_last != 0) {
-      for (std::uint32_t device = Lane(); device < heap.size; device += 32) {
-        const std::uint64_t word = word_to(device);
-        chatty::detail::FenceAcqRel();
-        chatty::detail::StoreRelaxed(a.team.Word(epoch, heap.me, device), word);
-      }
+      ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>(*arrived).store(0, ::cuda::memory_order_relaxed);
     }
-    bool met = true;
-    for (std::uint32_t device = Lane(); device < heap.size; device += 32) {
+  }
+  is_last = __shfl_sync(steps::cuda::kFull, is_last, 0);
+  __syncwarp();  // what the first lane has acquired comes before the others' loads
+  if (is_last == 0) return;
+  for (std::uint32_t device = Lane(); device < a.team.heap.size; device += 32) {
+    const std::uint64_t word = word_to(device);
+    chatty::detail::FenceAcqRel();
+    chatty::detail::StoreRelaxed(a.team.Word(epoch, a.team.heap.me, device), word);
+  }
+}
+
+/// Waits for the words of `count` devices from `first` on, and puts them into `words`, in shared memory, which no thread
+/// reads since Arrive. All blocks of a GPU have arrived once its own word is there. `met`: of the block. Returns false if
+/// the run has failed. All threads call it.
+template <class P>
+__device__ __forceinline__ bool Await(const TeamRoundsRef<P>& a, std::uint32_t epoch, std::uint32_t first,
+                                      std::uint32_t count, std::uint64_t* words, bool* met) {
+  if (steps::cuda::Warp() == 0) {
+    bool there = true;
+    for (std::uint32_t i = steps::cuda::Lane(); i < count; i += 32) {
       std::uint64_t word = 0;
-      for (unsigned tries = 1; met; ++tries) {
-        word = chatty::detail::LoadAcquire(a.team.Word(epoch, device, heap.me));
+      for (unsigned tries = 1; there; ++tries) {
+        word = chatty::detail::LoadAcquire(a.team.Word(epoch, first + i, a.team.heap.me));
         if (IsOfBarrier(word, epoch)) break;
-        if (tries % kLooks == 0) met = !HasFailed(a);
+        if (tries % kLooks == 0) there = !HasFailed(a);
       }
-      shared.words[device] = word;
+      words[i] = word;
     }
-    met = __all_sync(kFull, met) != 0;
-    if (Lane() == 0) shared.met = met;
+    there = __all_sync(steps::cuda::kFull, there) != 0;
+    if (steps::cuda::Lane() == 0) *met = there;
   }
   __syncthreads();
-  return shared.met;
+  return *met;
 }
 
 /// The barrier of this GPU's blocks, the `number`th of the kernel from 1. Returns false if the run has failed: a block that
@@ -143,10 +148,10 @@ __device__ __forceinline__ bool MeetAtHome(const TeamRoundsRef<P>& a, TeamRoundS
          ++tries) {
       if (tries % kLooks == 0) met = !HasFailed(a);
     }
-    shared.met = met;
+    shared.met_at_home = met;
   }
   __syncthreads();
-  return shared.met;
+  return shared.met_at_home;
 }
 
 /// Whether a message to halo vertex h is sent. As a copy of a round of many launches, a monotone program's halo keeps the
@@ -240,20 +245,23 @@ __global__ void __launch_bounds__(kRoundThreads, 1)
   std::uint32_t epoch = a.epoch, home_barriers = 0, step = 0;
   for (;; ++step) {
     const volatile RoundCounts& in = a.counts[step % 3];
+    const ActiveVertex* const list = a.active[step & 1];
     ++epoch;
-    if (!detail::Meet(a, shared, epoch, [&](std::uint32_t) {
-          TeamFrontier mine;
-          mine.active = in.active;
-          mine.edges = in.edges;
-          mine.wide = in.wide != 0;
-          mine.stop = in.stop != 0;
-          return mine.Pack(epoch);
-        })) {
-      return;
-    }
+    detail::Arrive(a, epoch, [&](std::uint32_t) {
+      TeamFrontier mine;
+      mine.active = in.active;
+      mine.edges = in.edges;
+      mine.wide = in.wide != 0;
+      mine.stop = in.stop != 0;
+      return mine.Pack(epoch);
+    });
+    // The GPU's own blocks meet first. What they then load of their frontier is there when the others' words come.
+    if (!detail::Await(a, epoch, heap.me, 1, &shared.own_word, &shared.met_at_home)) return;
+    const std::uint32_t active = TeamFrontier::ActiveIn(shared.own_word);
+    const detail::FrontierTurn<P> turn = detail::LoadTurn(a, list, active, detail::FirstTurn());
+    if (!detail::Await(a, epoch, 0, heap.size, shared.words, &shared.met)) return;
     TeamFrontier sum;
     for (std::uint32_t device = 0; device < heap.size; ++device) sum.Add(shared.words[device]);
-    const std::uint32_t active = TeamFrontier::ActiveIn(shared.words[heap.me]);
     if (step != 0) {
       updated += sum.active;
       if (first_thread) candidates += in.candidates;
@@ -279,14 +287,12 @@ __global__ void __launch_bounds__(kRoundThreads, 1)
     }
     if (threadIdx.x == 0) shared.lists.count = 0;
     __syncthreads();
-    detail::FollowEdges(a, a.active[step & 1], active,
-                        [&](bool valid, LocalId source, const SharedOf<P>& value, EdgeIndex e) {
-                          LocalId target = 0;
+    detail::FollowEdges(a, list, active, turn,
+                        [&](bool valid, LocalId source, const SharedOf<P>& value, EdgeIndex edge, LocalId target) {
                           MessageOf<P> message{};
                           bool first = false, crosses = false;
                           if (valid) {
-                            target = a.s.graph.forward.neighbours[e];
-                            message = steps::Scatter(a.s, value, source, target, a.s.graph.forward, e, round);
+                            message = steps::Scatter(a.s, value, source, target, a.s.graph.forward, edge, round);
                             crosses = target >= a.s.graph.owned;
                             first = !crosses && steps::Deliver<P, true>(a.s, target, message) == steps::Delivery::kFirst;
                           }
@@ -294,13 +300,12 @@ __global__ void __launch_bounds__(kRoundThreads, 1)
                           detail::SendOut(a, shared, crosses, target, message);
                         });
     ++epoch;
-    if (!detail::Meet(a, shared, epoch, [&](std::uint32_t device) {
-          const std::uint32_t entries = atomicExch(&a.counters->listed[device], 0u);
-          if (entries != 0) atomicAdd(&a.counters->sent[device], static_cast<unsigned long long>(entries));
-          return TeamListLength::Pack(epoch, entries);
-        })) {
-      return;
-    }
+    detail::Arrive(a, epoch, [&](std::uint32_t device) {
+      const std::uint32_t entries = atomicExch(&a.counters->listed[device], 0u);
+      if (entries != 0) atomicAdd(&a.counters->sent[device], static_cast<unsigned long long>(entries));
+      return TeamListLength::Pack(epoch, entries);
+    });
+    if (!detail::Await(a, epoch, 0, heap.size, shared.words, &shared.met)) return;
     std::uint32_t received = 0;
     for (std::uint32_t device = 0; device < heap.size; ++device) received += TeamListLength::In(shared.words[device]);
     if (received != 0) {  // the same for all blocks of the GPU
