@@ -62,6 +62,7 @@ struct RowOptions {
   std::uint32_t list_items = 0;      ///< of each list of a fused run, and of a host thread's ring; 0: from the graph
   bool fuses = true;                 ///< a fused run on a GPU is possible
   bool together = false;             ///< and, on several devices, one of all devices together
+  bool rounds_together = false;      ///< on several GPUs, rounds of all together are possible
   bool operator==(const RowOptions&) const = default;  ///< all members
 };
 
@@ -103,6 +104,9 @@ struct RunOptions {
   /// Devices of `async` that address each other's memory relax edges together, and send messages one by one
   /// (framework/fused/team.h). false: they send buffers. PlanRun sets false for graphs whose frontiers are wide.
   bool relax_together = true;
+  /// GPUs that address each other's memory make rounds of few vertices together, in resident kernels
+  /// (framework/fused/rounds_team.h). false: the host drives each round. PlanRun sets false if memory has no room for it.
+  bool rounds_together = true;
   bool explain = false;  ///< record each buffer in RunStatistics::buffers, with its time; slows the run
   /// Arrays with a number per vertex, under the names in the program's kVertexData.
   VertexData vertex_data;
@@ -125,9 +129,15 @@ struct RunOptions {
 inline RowOptions RowsOf(const RunOptions& options) {
   const bool rounds =
       options.execution == Execution::kBsp || options.direction == Direction::kPull || options.max_rounds != 0;
-  return {options.tiling, options.records, options.list_items, !rounds,
-          !rounds && options.execution == Execution::kAsync && options.comm.chooses() && options.trace == nullptr &&
-              !options.explain && !options.transport_factory && options.relax_together};
+  const bool without_transports =
+      options.comm.chooses() && options.trace == nullptr && !options.explain && !options.transport_factory;
+  const bool async = options.execution == Execution::kAsync;
+  return {options.tiling,
+          options.records,
+          options.list_items,
+          !rounds,
+          !rounds && async && without_transports && options.relax_together,
+          !async && without_transports && options.direction != Direction::kPull && options.rounds_together};
 }
 
 }  // namespace chatty

@@ -55,6 +55,16 @@ BuiltDirections DirectionsOf(const ProgramTraits& traits, Direction asked, bool 
   return built;
 }
 
+/// Whether each two devices may address each other's memory, over links that may be used.
+bool AddressEachOther(const Session& session, const LinkMask& links) {
+  for (std::size_t a = 0; a < session.device_count(); ++a) {
+    for (std::size_t b = 0; b < session.device_count(); ++b) {
+      if (a != b && (!links.Allows(a, b) || !session.device(a).AllowAccessBy(session.device(b)))) return false;
+    }
+  }
+  return true;
+}
+
 /// Why the devices do not run the program's fused engine together; empty if they do.
 std::string_view WhyNotTogether(const Session& session, const ProgramTraits& traits, const RunOptions& options,
                                 const ProgramPlan& plan) {
@@ -70,12 +80,30 @@ std::string_view WhyNotTogether(const Session& session, const ProgramTraits& tra
   if (traits.reads_round) return "its messages or updates depend on the round";
   if (!gpu && traits.carries) return "values are carried along, which rounds do better on host devices";
   if (traits.orders && !(plan.buckets.fused_width < kInfinity<double>)) return "there are no buckets";
+  if (!AddressEachOther(session, options.links)) return "not every two devices address each other's memory";
+  return "";
+}
+
+/// Why the devices do not make rounds together; empty if they do. `host_driven`: why no fused engine has the whole run.
+std::string_view WhyNotRoundsTogether(const Session& session, const ProgramTraits& traits, const RunOptions& options,
+                                      const ProgramPlan& plan, std::string_view host_driven) {
+  if (plan.engine != EngineKind::kBsp || session.device(0).kind() != DeviceKind::kCuda) return host_driven;
+  if (!traits.gpu_fused || !traits.gpu_fused->rounds_together) return "the program has no such engine for parts of a graph";
+  if (!options.comm.chooses() || options.transport_factory) return "a transport is asked for";
+  if (options.trace != nullptr) return "the trace has a span for each round";
+  if (options.explain) return "the buffers of rounds are to be explained";
+  if (!plan.directions.push) return "rounds only pull, and a fused engine needs forward edges";
+  if (!options.rounds_together) return "the host is to drive each round, or memory has no room for more";
   for (std::size_t a = 0; a < session.device_count(); ++a) {
+    std::size_t sharing = 0;
     for (std::size_t b = 0; b < session.device_count(); ++b) {
-      if (a != b && (!options.links.Allows(a, b) || !session.device(a).AllowAccessBy(session.device(b))))
-        return "not every two devices address each other's memory";
+      sharing += session.device(a).index() == session.device(b).index() ? 1 : 0;
+    }
+    if (sharing > static_cast<std::size_t>(session.device(a).info().multiprocessors)) {
+      return "more devices share a GPU than it has multiprocessors";
     }
   }
+  if (!AddressEachOther(session, options.links)) return "not every two devices address each other's memory";
   return "";
 }
 
@@ -108,12 +136,15 @@ void PlanFused(const Session& session, const ProgramTraits& traits, const RunOpt
   if (session.device_count() > 1) {
     const std::string_view why = WhyNotTogether(session, traits, options, plan);
     plan.rows.together = why.empty();
-    if (!why.empty()) return none(why);
-    plan.fused = FusedUse::kTogether;
+    const std::string_view why_not_rounds =
+        plan.rows.together ? why : WhyNotRoundsTogether(session, traits, options, plan, why);
+    plan.rows.rounds_together = !plan.rows.together && why_not_rounds.empty();
+    if (!plan.rows.together && !plan.rows.rounds_together) return none(why_not_rounds);
+    plan.fused = plan.rows.together ? FusedUse::kTogether : FusedUse::kBetweenRounds;
     plan.fused_why = "the devices address each other's memory";
     return;
   }
-  plan.rows.together = false;
+  plan.rows.together = plan.rows.rounds_together = false;
   const bool gpu = session.device(0).kind() == DeviceKind::kCuda;
   const std::optional<FusedTraits>& engine = gpu ? traits.gpu_fused : traits.host_fused;
   if (!engine) return none("the program has no such engine on this kind of device");
@@ -209,6 +240,7 @@ RunOptions RunPlan::Fitted(RunOptions options) const {
   options.execution = execution;
   options.records = records;
   options.relax_together = options.relax_together && !wide_frontiers;
+  options.rounds_together = rounds_together;
   return options;
 }
 
@@ -295,6 +327,7 @@ RunPlan PlanRun(Session& session, const RunOptions& asked, const ProgramsOfRun& 
   plan.links = options.links;
   plan.execution = fitted.options.execution;
   plan.records = fitted.options.records;
+  plan.rounds_together = fitted.options.rounds_together;
   plan.memory = std::move(fitted.devices);
   for (const ProgramOfRun& program : programs(fitted.options, devices)) {
     const ProgramTraits* const traits = TraitsOf(program);

@@ -73,11 +73,12 @@ struct RunPlan {
   Execution execution = Execution::kAuto;           ///< as asked for; kBsp if memory has no room for a fused run
   Records records = Records::kAuto;                 ///< as asked for; kNever if memory has no room for them
   bool wide_frontiers = false;                      ///< so RunOptions::relax_together is false
+  bool rounds_together = true;                      ///< as asked for; false if memory has no room for it
   std::vector<ProgramPlan> programs;                ///< in the order of their turns
   std::vector<DeviceMemory> memory;                 ///< of all programs together, for each device
   bool operator==(const RunPlan&) const = default;  ///< all members
 
-  /// `options` with this plan's execution, records and relax_together.
+  /// `options` with this plan's execution, records, relax_together and rounds_together.
   RunOptions Fitted(RunOptions options) const;
 };
 

@@ -231,6 +231,9 @@ FittedMemory Session::FitMemory(RunOptions options,
   const bool fuses = devices_[0]->kind() == DeviceKind::kCuda && (devices_.size() == 1 ? rows.fuses : rows.together);
   if (fuses && options.records == Records::kAuto && !fits()) options.records = Records::kNever;
   if (fuses && options.execution == Execution::kAuto && !fits()) options.execution = Execution::kBsp;
+  const bool rounds_together =
+      devices_[0]->kind() == DeviceKind::kCuda && devices_.size() > 1 && RowsOf(options).rounds_together;
+  if (rounds_together && !fits()) options.rounds_together = false;
   std::vector<DeviceMemory> needed = CheckMemory(programs(options), options);
   return {std::move(options), std::move(needed)};
 }
@@ -263,6 +266,9 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
     CHATTY_CHECK(plan_.fused == FusedUse::kNone || steps->fused() != nullptr, "a plan has a fused engine, its steps none");
   }
   if (plan_.fused == FusedUse::kTogether) team_ = std::make_unique<fused::Team>(session.devices(), plan_.rows.list_items);
+  if (plan_.rows.rounds_together) {
+    rounds_team_ = std::make_unique<fused::RoundsTeam>(session.devices(), traits.message_slot_bytes);
+  }
   PlaceData(data);
   MakePaths();
 }
@@ -335,7 +341,8 @@ RunStatistics Job::Execute(const Job* prior) try {
     if (!unions_.empty()) participants[d].unions = &unions_[d];
   }
   ThreadControlPlanes control(participants.size(), options_.timeout, sums_.get());
-  const EngineRun run{*program_, lifecycle_, participants, peers_, control, paths_.selector(), team_.get(), plan_, options_};
+  const EngineRun run{*program_,         lifecycle_,  participants,       peers_, control,
+                      paths_.selector(), team_.get(), rounds_team_.get(), plan_,  options_};
   if (plan_.engine == EngineKind::kAsync && plan_.fused != FusedUse::kWholeRun) {
     RunAsync(run, &last_);
   } else {

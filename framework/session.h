@@ -89,8 +89,9 @@ class Job {
   std::vector<std::unique_ptr<StepSet>> steps_;
   std::vector<UnionMap> unions_;  // one per device, if broadcasts are possible
   RunPaths paths_;
-  std::unique_ptr<fused::Team> team_;  // of a fused run of all devices
-  std::unique_ptr<NcclState> sums_;    // for the control plane; null where counters go through host memory
+  std::unique_ptr<fused::Team> team_;               // of a fused run of all devices
+  std::unique_ptr<fused::RoundsTeam> rounds_team_;  // of rounds that all devices make together
+  std::unique_ptr<NcclState> sums_;                 // for the control plane; null where counters go through host memory
   RunRecord last_;
 };
 

@@ -54,11 +54,12 @@ constexpr std::optional<FusedTraits> HostFusedTraits() {
 /// ProgramTraits::gpu_fused.
 template <class P>
 constexpr std::optional<FusedTraits> GpuFusedTraits() {
-  if constexpr (!fused::kRelaxes<P> && !fused::cuda::kRunsRounds<P>) return std::nullopt;
+  if constexpr (!fused::kRelaxes<P> && !fused::cuda::kRunsRoundsTogether<P>) return std::nullopt;
   FusedTraits traits;
   traits.keeps_rounds = !fused::kRelaxes<P>;
   traits.any_order = fused::kRelaxes<P>;
   traits.together = fused::kRelaxesTogether<P>;
+  traits.rounds_together = fused::cuda::kRunsRoundsTogether<P>;
   traits.asynchronous = traits.traces = fused::kRelaxes<P>;
   return traits;
 }
@@ -97,6 +98,7 @@ constexpr ProgramTraits MakeTraits() {
   t.output_bytes = sizeof(OutputOf<P>);
   t.global_bytes = std::is_same_v<GlobalOf<P>, None> ? 0 : sizeof(GlobalOf<P>);
   t.late_payload = T::kCounts ? 0 : kWireBytes<Slot<MessageOf<P>>>;
+  t.message_slot_bytes = T::kCounts ? 0 : sizeof(Slot<MessageOf<P>>);
   t.message_payload = T::kHasRoundMessage ? 0 : t.late_payload;
   t.shared_payload = kWireBytes<steps::SharedSlot<P>>;
   return t;
@@ -191,7 +193,7 @@ class TypedProgram final : public ErasedProgram {
         bytes += part.owned * sizeof(OutputOf<P>);  // Job::CopyOutput's
         bytes += sizeof(BlockTickets);
         bytes += steps::cuda::PullAllBytes<P>(part, rows.tiling) + steps::cuda::CandidateBytes<P>(part);
-        bytes += fused::cuda::RelaxBytes<P>(part, rows) + fused::cuda::RoundsBytes<P>(part);
+        bytes += fused::cuda::RelaxBytes<P>(part, rows) + fused::cuda::RoundsBytes<P>(part, rows);
         if (Traits<P>::kHasMeasure)
           bytes += 2048 * sizeof(GlobalOf<P>);  // one a block: 8 a multiprocessor, some 150 of those
       }

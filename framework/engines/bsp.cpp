@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "chatty/framework/buckets.h"
 #include "chatty/framework/direction.h"
@@ -63,6 +64,7 @@ class BspRun {
   void Run() {
     round_.vertices = run_.me.graph->ref().vertices;
     round_.fresh = parts_ == 1 && options_.direction != Direction::kPush && steps_.AllowsGaussSeidel();
+    if (run_.rounds_team != nullptr && rank_ == 0) run_.rounds_team->Begin();  // the others enter after an all-reduce
     program_.ResetGlobal(round_.global);
     Span phase(track_, nullptr, spans::kPhase);
     {
@@ -230,7 +232,8 @@ class BspRun {
 
   static Ahead AheadOf(const Summary& summary) { return {summary.active_edges, summary.candidate_edges}; }
 
-  /// Lets the device's fused engine continue, if the plan has one and rounds have been narrow for long enough.
+  /// Lets the fused engine continue, of this device or of all together, if the plan has one and rounds have been narrow for
+  /// long enough.
   bool RunFused() {
     if (run_.plan.fused == FusedUse::kNone) return false;
     FusedEngine* const engine = steps_.fused();
@@ -254,6 +257,16 @@ class BspRun {
     job.ahead = AheadOf(total_);
     job.first_pending = first_pending_;
     job.pending_vertices = total_.pending_vertices;
+    fused::RoundsTeamRef team;
+    std::vector<fused::TeamTraffic> traffic;
+    if (run_.rounds_team != nullptr) {
+      team = run_.rounds_team->ref(rank_);
+      traffic.resize(parts_);
+      job.rounds_team = &team;
+      job.sharing = run_.rounds_team->SharingWith(rank_);
+      job.epoch = run_.rounds_team->epoch(rank_);
+      job.traffic = traffic;
+    }
     {
       const Span span = Timed(spans::kAdvance, {total_.active_vertices, total_.active_edges});
       if (!engine->Run(job, wait_)) return false;
@@ -266,17 +279,28 @@ class BspRun {
     buckets_ = job.buckets;
     chooser_ = job.chooser;
     if (job.mixed) RunLaterRoundsAsynchronously();
-    total_ = Summary{};
-    total_.active_vertices = job.active_vertices;
-    total_.active_edges = job.ahead.active_edges;
-    total_.candidate_edges = candidate_edges_ = job.ahead.candidate_edges;
-    total_.pending_vertices = job.pending_vertices;
-    total_.stop = job.stop->stop_requested();
-    mine_ = total_;
-    if (traits_.has_measure) {
+    const bool together = run_.rounds_team != nullptr;
+    candidate_edges_ = job.ahead.candidate_edges + (together ? candidate_edges_ : 0);
+    mine_ = Summary{};
+    mine_.active_vertices = job.active_vertices;
+    mine_.active_edges = job.ahead.active_edges;
+    mine_.candidate_edges = candidate_edges_;
+    mine_.pending_vertices = job.pending_vertices;
+    mine_.stop = !together && job.stop->stop_requested();
+    total_ = mine_;
+    if (together) {
+      run_.rounds_team->SetEpoch(rank_, job.epoch);
+      for (PartId q = 0; q < parts_; ++q) {
+        if (q == rank_) continue;
+        const std::uint64_t bytes = traffic[q].messages * team.entry_bytes;
+        log_.CountSent(q, traffic[q].messages, traffic[q].before, bytes);
+      }
+    }
+    if (traits_.has_measure || together) {
       agreement_.Measure(round_, mine_);
       total_ = agreement_.AllReduce(mine_);
       std::memcpy(round_.global, total_.global, sizeof(round_.global));
+      round_.active = total_.active_vertices;
     }
     first_pending_ = job.first_pending;
     edges_touched_ += job.edges_touched;
@@ -284,7 +308,7 @@ class BspRun {
     push_rounds_ += job.push_rounds;
     pull_rounds_ += job.pull_rounds;
     fused_steps_ += job.steps;
-    if (options_.on_round && job.push_rounds + job.pull_rounds > 0)
+    if (rank_ == 0 && options_.on_round && job.push_rounds + job.pull_rounds > 0)
       options_.on_round({round_.index, total_.active_vertices, program_.ChangeOf(round_)});
     return true;
   }

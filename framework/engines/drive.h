@@ -36,6 +36,7 @@ auto DriveDevices(std::string_view execution, const EngineRun& run, Failing& fai
                                .control = run.control[d],
                                .paths = paths,
                                .team = run.team,
+                               .rounds_team = run.rounds_team,
                                .plan = run.plan,
                                .options = run.options,
                                .account = account,

@@ -12,6 +12,7 @@
 #include "chatty/core/trace.h"
 #include "chatty/framework/engines/control_plane.h"
 #include "chatty/framework/engines/peer_table.h"
+#include "chatty/framework/fused/rounds_team.h"
 #include "chatty/framework/fused/team.h"
 #include "chatty/framework/options.h"
 #include "chatty/framework/run_lifecycle.h"
@@ -38,9 +39,10 @@ struct EngineRun {
   std::span<const DeviceContext> participants;  ///< one a device
   const PeerTable& peers;
   ThreadControlPlanes& control;
-  TransportSelector* paths;  ///< between the devices; null on one device
-  fused::Team* team;         ///< of a fused run of all devices together; else null
-  const ProgramPlan& plan;   ///< the decisions before the run
+  TransportSelector* paths;        ///< between the devices; null on one device
+  fused::Team* team;               ///< of a fused run of all devices together; else null
+  fused::RoundsTeam* rounds_team;  ///< of rounds that all devices make together; else null
+  const ProgramPlan& plan;         ///< the decisions before the run
   const RunOptions& options;
 };
 
@@ -52,7 +54,11 @@ struct DeviceRun {
   const PeerTable& peers;
   ControlPlane& control;
   TransportSelector* const paths;  ///< null on one device
-  fused::Team* const team;         ///< see EngineRun
+  /// @{
+  /// See EngineRun.
+  fused::Team* const team;
+  fused::RoundsTeam* const rounds_team;
+  /// @}
   const ProgramPlan& plan;
   const RunOptions& options;
   DeviceStatistics& account;

@@ -6,12 +6,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <stop_token>
 
 #include "chatty/core/sync.h"
 #include "chatty/core/trace.h"
 #include "chatty/framework/buckets.h"
 #include "chatty/framework/direction.h"
+#include "chatty/framework/fused/rounds_team.h"
 #include "chatty/framework/round_state.h"
 #include "chatty/framework/state.h"
 
@@ -38,6 +40,13 @@ struct FusedRun {
   /// Not owned.
   const fused::TeamRef* team = nullptr;
   std::size_t sharing = 1;  ///< devices of the team on this one's GPU
+  /// @}
+  /// @{
+  /// The same of rounds that all devices make together. `active_vertices` and `ahead` are then the sums of all devices
+  /// before, and afterwards this device's, `candidate_edges` being their change. Not owned.
+  const fused::RoundsTeamRef* rounds_team = nullptr;
+  std::uint32_t epoch = 0;                ///< RoundsTeam::epoch, before and after
+  std::span<fused::TeamTraffic> traffic;  ///< one a device: gets what this device has sent
   /// @}
   /// @{
   /// The state before and after.
@@ -67,8 +76,10 @@ struct FusedTraits {
   bool keeps_rounds = true;  ///< the engine has rounds or buckets itself; else it runs only where the engine may be chosen
   /// The engine runs programs with a Priority in buckets alone, or in any order.
   bool needs_buckets = false;
-  bool any_order = false;    ///< the engine can relax edges in any order
-  bool together = false;     ///< also on several devices, each with a part of the graph: see fused/team.h
+  bool any_order = false;  ///< the engine can relax edges in any order
+  bool together = false;   ///< also on several devices, each with a part of the graph: see fused/team.h
+  /// There is an engine for exact rounds of several devices together: see fused/rounds_team.h.
+  bool rounds_together = false;
   bool asynchronous = true;  ///< the engine runs programs without rounds
   bool traces = false;       ///< the engine reports its steps to a trace; else rounds run where there is one
 };

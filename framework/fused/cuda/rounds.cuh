@@ -71,7 +71,8 @@ __device__ inline void AddFromWarp(unsigned long long* sum, unsigned long long m
 
 /// Lists a vertex that got its first message. All lanes of the warp call it.
 template <class P>
-__device__ void List(const RoundsRef<P>& a, RoundShared& shared, std::uint32_t* touched, LocalId target, bool first) {
+__device__ __forceinline__ void List(const RoundsRef<P>& a, RoundShared& shared, std::uint32_t* touched, LocalId target,
+                                     bool first) {
   using steps::cuda::kFull;
   const unsigned mask = __ballot_sync(kFull, first);
   if (mask == 0) return;
@@ -83,54 +84,76 @@ __device__ void List(const RoundsRef<P>& a, RoundShared& shared, std::uint32_t* 
   steps::cuda::Append(a.touched, touched, target, first && at >= kListed);
 }
 
-/// The first half of a round: four lanes a vertex, or all of a warp one after the other for longer rows.
+/// Lanes of a vertex, and a warp's vertices in a turn.
+inline constexpr unsigned kRowLanes = 4, kTurnVertices = 32 / kRowLanes;
+
+/// What a lane loads for a turn: a vertex of the frontier, in the vertex's first lane the value that it shares, and the
+/// target of its lane's edge, if the row is short.
 template <class P>
-__device__ void FollowEdges(const RoundsRef<P>& a, RoundShared& shared, std::uint32_t* touched, const ActiveVertex* list,
-                            std::uint32_t count, const RoundOf<P>& round) {
-  using namespace steps;  // NOLINT(google-build-using-namespace): the steps of an edge
+struct FrontierTurn {
+  ActiveVertex item{};
+  SharedOf<P> value{};
+  LocalId target = 0;
+};
+/// The place in the frontier of a warp's first vertex of its first turn.
+__device__ inline std::uint32_t FirstTurn() { return (steps::cuda::Warp() * gridDim.x + blockIdx.x) * kTurnVertices; }
+/// Value and target are on the way together. A program that consumes its value does so when the turn begins.
+template <class P>
+__device__ __forceinline__ FrontierTurn<P> LoadTurn(const RoundsRef<P>& a, const ActiveVertex* list, std::uint32_t count,
+                                                    std::uint32_t base) {
+  const std::uint32_t i = base + steps::cuda::Lane() / kRowLanes;
+  const unsigned j = steps::cuda::Lane() % kRowLanes;
+  FrontierTurn<P> turn;
+  if (i < count) {
+    turn.item = steps::cuda::FromWords<ActiveVertex>(__ldcg(reinterpret_cast<const uint4*>(list + i)));
+    if (j < turn.item.degree && turn.item.degree <= kRowLanes) {
+      turn.target = a.s.graph.forward.neighbours[turn.item.begin + j];
+    }
+    if constexpr (!Traits<P>::kHasConsume) {
+      if (j == 0) turn.value = steps::TakeShared(a.s, turn.item.vertex);
+    }
+  }
+  return turn;
+}
+
+/// The edges of a frontier, four lanes a vertex, or all of a warp one after the other for longer rows: deliver(valid,
+/// source, its shared value, edge, target), by all lanes of a warp. `turn`: of FirstTurn.
+template <class P, class DeliverEdge>
+__device__ __forceinline__ void FollowEdges(const RoundsRef<P>& a, const ActiveVertex* list, std::uint32_t count,
+                                            FrontierTurn<P> turn, const DeliverEdge& deliver) {
   using steps::cuda::kFull;
   using steps::cuda::Lane;
-  constexpr unsigned kLanes = 4, kVertices = 32 / kLanes;
-  const unsigned warps = gridDim.x * kRoundWarps, warp = steps::cuda::Warp() * gridDim.x + blockIdx.x;
-  const auto deliver = [&](bool valid, LocalId source, const SharedOf<P>& value, EdgeIndex e) {
-    LocalId target = 0;
-    bool first = false;
-    if (valid) {
-      target = a.s.graph.forward.neighbours[e];
-      const MessageOf<P> message = Scatter(a.s, value, source, target, a.s.graph.forward, e, round);
-      first = Deliver<P, true>(a.s, target, message) == Delivery::kFirst;
+  const unsigned stride = gridDim.x * kRoundWarps * kTurnVertices, j = Lane() % kRowLanes;
+  for (std::uint32_t base = FirstTurn(); base < count;) {
+    if constexpr (Traits<P>::kHasConsume) {
+      if (j == 0 && base + Lane() / kRowLanes < count) turn.value = steps::TakeShared(a.s, turn.item.vertex);  // once
     }
-    List(a, shared, touched, target, first);
-  };
-  for (std::uint32_t base = warp * kVertices; base < count; base += warps * kVertices) {
-    const std::uint32_t i = base + Lane() / kLanes;
-    const unsigned j = Lane() % kLanes;
-    ActiveVertex item{};
-    SharedOf<P> value{};
-    if (i < count) {
-      const uint4 words = __ldcg(reinterpret_cast<const uint4*>(list + i));
-      item = steps::cuda::FromWords<ActiveVertex>(words);
-      if (j == 0) value = TakeShared(a.s, item.vertex);  // once a vertex: it may consume
+    turn.value = steps::cuda::Shuffle(turn.value, Lane() & ~(kRowLanes - 1));
+    const bool is_long = turn.item.degree > kRowLanes;
+    const steps::cuda::WarpRows rows(is_long && j == 0 ? turn.item.degree : 0);
+    // First the short rows, then turns of the long ones: one call of `deliver`, so that it is inlined.
+    for (unsigned k = 0; k < 32 + rows.total(); k += 32) {
+      unsigned place = j, owner = Lane();
+      bool valid = j < turn.item.degree && !is_long;
+      if (k != 0) {
+        owner = rows.Owner(k - 32 + Lane(), &place);
+        valid = k - 32 + Lane() < rows.total();
+      }
+      const LocalId source = __shfl_sync(kFull, turn.item.vertex, owner);
+      const EdgeIndex edge = steps::cuda::Shuffle(turn.item.begin, owner) + place;
+      LocalId target = turn.target;
+      if (k != 0 && valid) target = a.s.graph.forward.neighbours[edge];
+      deliver(valid, source, steps::cuda::Shuffle(turn.value, owner), edge, target);
     }
-    value = steps::cuda::Shuffle(value, Lane() & ~(kLanes - 1));
-    const bool is_long = item.degree > kLanes;
-    deliver(j < item.degree && !is_long, item.vertex, value, item.begin + j);
-    if (!__any_sync(kFull, is_long)) continue;
-    const steps::cuda::WarpRows rows(is_long && j == 0 ? item.degree : 0);
-    for (unsigned k = 0; k < rows.total(); k += 32) {
-      unsigned place = 0;
-      const unsigned owner = rows.Owner(k + Lane(), &place);
-      const LocalId source = __shfl_sync(kFull, item.vertex, owner);
-      const EdgeIndex begin = steps::cuda::Shuffle(item.begin, owner);
-      deliver(k + Lane() < rows.total(), source, steps::cuda::Shuffle(value, owner), begin + place);
-    }
+    base += stride;
+    if (base < count) turn = LoadTurn(a, list, count, base);
   }
 }
 
 /// The second half of a round, for vertex v of each lane with `valid`. All lanes of the warp call it.
 template <class P>
-__device__ void Update(const RoundsRef<P>& a, RoundCounts* out, ActiveVertex* next, bool valid, LocalId v,
-                       const RoundOf<P>& round, steps::Counters* tally) {
+__device__ __forceinline__ void Update(const RoundsRef<P>& a, RoundCounts* out, ActiveVertex* next, bool valid, LocalId v,
+                                       const RoundOf<P>& round, steps::Counters* tally) {
   bool active = false;
   ActiveVertex item{};
   if (valid) {
@@ -143,12 +166,30 @@ __device__ void Update(const RoundsRef<P>& a, RoundCounts* out, ActiveVertex* ne
   steps::cuda::Append(next, &out->active, item, active);
 }
 
+/// The second half of a round: the vertices that this block has listed, and its share of those for which lists had no room.
+template <class P>
+__device__ __forceinline__ void UpdateListed(const RoundsRef<P>& a, const RoundShared& shared, RoundCounts& out,
+                                             ActiveVertex* next, const RoundOf<P>& round, steps::Counters* tally) {
+  const unsigned listed = min(shared.count, kListed), own = (listed + kRoundThreads - 1) / kRoundThreads;
+  const std::uint32_t more = static_cast<volatile std::uint32_t&>(out.touched);
+  const unsigned others = (more + gridDim.x * kRoundThreads - 1) / (gridDim.x * kRoundThreads);
+  for (unsigned turn = 0; turn < own + others; ++turn) {  // one call of Update, so that it is inlined
+    const bool is_own = turn < own;
+    const std::uint32_t i =
+        is_own ? turn * kRoundThreads + threadIdx.x : ((turn - own) * gridDim.x + blockIdx.x) * kRoundThreads + threadIdx.x;
+    const bool valid = i < (is_own ? listed : more);
+    LocalId v = 0;
+    if (valid) v = is_own ? shared.listed[i] : __ldcg(a.touched + i);
+    Update(a, &out, next, valid, v, round, tally);
+  }
+}
+
 }  // namespace detail
 
 /// The kernel: a cooperative launch. Ends before a round that is wide, after most_rounds, after a stop, or when no vertex is
 /// active.
 template <class P>
-__global__ void __launch_bounds__(kRoundThreads) Rounds(const __grid_constant__ RoundsRef<P> a, RoundOf<P> round) {
+__global__ void __launch_bounds__(kRoundThreads, 1) Rounds(const __grid_constant__ RoundsRef<P> a, RoundOf<P> round) {
   using steps::Counters;
   __shared__ detail::RoundShared shared;
   const auto grid = cooperative_groups::this_grid();
@@ -181,21 +222,20 @@ __global__ void __launch_bounds__(kRoundThreads) Rounds(const __grid_constant__ 
     }
     if (threadIdx.x == 0) shared.count = 0;
     __syncthreads();
-    detail::FollowEdges(a, shared, &out.touched, a.active[step & 1], active, round);
+    const ActiveVertex* const list = a.active[step & 1];
+    detail::FollowEdges(a, list, active, detail::LoadTurn(a, list, active, detail::FirstTurn()),
+                        [&](bool valid, LocalId source, const SharedOf<P>& value, EdgeIndex edge, LocalId target) {
+                          bool first = false;
+                          if (valid) {
+                            const MessageOf<P> message =
+                                steps::Scatter(a.s, value, source, target, a.s.graph.forward, edge, round);
+                            first = steps::Deliver<P, true>(a.s, target, message) == steps::Delivery::kFirst;
+                          }
+                          detail::List(a, shared, &out.touched, target, first);
+                        });
     grid.sync();
     Counters tally;
-    ActiveVertex* const next = a.active[(step + 1) & 1];
-    const unsigned listed = min(shared.count, kListed);
-    for (unsigned base = steps::cuda::Warp() * 32; base < listed; base += kRoundThreads) {
-      const unsigned i = base + steps::cuda::Lane();
-      detail::Update(a, &out, next, i < listed, i < listed ? shared.listed[i] : 0, round, &tally);
-    }
-    const std::uint32_t more = static_cast<volatile std::uint32_t&>(out.touched);
-    for (std::uint32_t base = (blockIdx.x * kRoundWarps + steps::cuda::Warp()) * 32; base < more;
-         base += gridDim.x * kRoundThreads) {
-      const std::uint32_t i = base + steps::cuda::Lane();
-      detail::Update(a, &out, next, i < more, i < more ? __ldcg(a.touched + i) : 0, round, &tally);
-    }
+    detail::UpdateListed(a, shared, out, a.active[(step + 1) & 1], round, &tally);
     detail::AddFromWarp(&out.edges, tally.edges);
     if constexpr (Traits<P>::kHasFilter) {
       detail::AddFromWarp(reinterpret_cast<unsigned long long*>(&out.candidates),

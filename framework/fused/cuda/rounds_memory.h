@@ -3,22 +3,31 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "chatty/framework/frontier_policy.h"
 #include "chatty/framework/fused/relaxes.h"
+#include "chatty/framework/fused/rounds_team.h"
 #include "chatty/framework/options.h"
+#include "chatty/framework/state.h"
 #include "chatty/partition/part_shape.h"
 
 namespace chatty::fused::cuda {
 
-/// Whether P's rounds may run in one kernel: pushed, with messages that are combined, and without anything that the host
-/// computes after each. Programs that relax edges in any order have a faster engine.
+/// Whether P's rounds may run in resident kernels of several GPUs: pushed, with messages that are combined, and without
+/// anything that the host computes after each. A push reads no value of another device's vertex, and leaves none there to
+/// refresh: the next pull sends the values of its own frontier.
 template <class P>
-inline constexpr bool kRunsRounds = [] {
+inline constexpr bool kRunsRoundsTogether = [] {
   using T = Traits<P>;
-  return !kRelaxes<P> && T::kCanPush && !T::kCounts && !T::kEveryRound && !T::kOrders && !T::kMeasuresChange &&
-         (!T::kHasMeasure || T::kMeasureWhenQuiet) && (!T::kHasEndRound || T::kContinuesWhileActive);
+  return T::kCanPush && !T::kCounts && !T::kEveryRound && !T::kOrders && !T::kMeasuresChange &&
+         (!T::kHasMeasure || T::kMeasureWhenQuiet) && (!T::kHasEndRound || T::kContinuesWhileActive) &&
+         std::is_trivially_copyable_v<MessageOf<P>>;
 }();
+/// Whether they may in one kernel, on a GPU that has the whole graph. There, programs that relax edges in any order have a
+/// faster engine.
+template <class P>
+inline constexpr bool kRunsRounds = !kRelaxes<P> && kRunsRoundsTogether<P>;
 
 /// Edges of a round with which rounds of many launches do better, and of a row.
 inline constexpr std::uint32_t kRoundEdges = kRoundsPolicy.wide, kRoundRow = 1u << 11;
@@ -29,11 +38,24 @@ struct alignas(16) ActiveVertex {
   EdgeIndex begin;
 };
 
-/// Bytes on a part of a GPU; none for programs without such rounds, and on parts of several.
+/// Counters of a GPU in rounds of several.
+struct TeamRoundCounters {
+  alignas(128) std::uint32_t arrived = 0;  ///< blocks at a barrier over GPUs
+  alignas(128) std::uint32_t passed = 0;   ///< blocks at the GPU's own barriers: only grows
+  alignas(128) std::uint32_t aborted = 0;  ///< the run has failed on a device, which a warp has read in host memory
+  alignas(128) std::uint32_t listed[kMaxDevices] = {};  ///< entries of this round's lists
+  unsigned long long sent[kMaxDevices] = {};            ///< entries of all rounds
+  unsigned long long crossed[kMaxDevices] = {};         ///< edges of all rounds
+};
+
+/// Bytes on a part of a GPU; none for programs without such rounds.
 template <class P>
-std::uint64_t RoundsBytes(const PartShape& part) {
-  if (!kRunsRounds<P> || part.parts > 1 || !part.forward.built) return 0;
-  return kRoundEdges * (2 * sizeof(ActiveVertex) + sizeof(LocalId)) + 512;
+std::uint64_t RoundsBytes(const PartShape& part, RowOptions rows) {
+  const bool runs = part.parts > 1 ? kRunsRoundsTogether<P> && rows.rounds_together : kRunsRounds<P>;
+  if (!runs || !part.forward.built) return 0;
+  const std::uint64_t lists = kRoundEdges * (2 * sizeof(ActiveVertex) + sizeof(LocalId)) + 512;
+  if (part.parts == 1) return lists;
+  return lists + sizeof(TeamRoundCounters) + RoundsTeam::Bytes(part.parts, sizeof(Slot<MessageOf<P>>));
 }
 
 }  // namespace chatty::fused::cuda

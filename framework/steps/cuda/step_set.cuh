@@ -12,6 +12,7 @@
 #include "chatty/core/launch.cuh"
 #include "chatty/framework/fused/cuda/engine.cuh"
 #include "chatty/framework/fused/cuda/rounds_engine.cuh"
+#include "chatty/framework/fused/cuda/rounds_team_engine.cuh"
 #include "chatty/framework/program_state.h"
 #include "chatty/framework/step_set.h"
 #include "chatty/framework/steps/cuda/kernels.cuh"
@@ -53,6 +54,11 @@ class CudaSteps final : public StepSet {
       if (fuses && graph.subgraph().forward) fused_.emplace(device_, state_, graph, rows);
     } else if constexpr (fused::cuda::kRunsRounds<P>) {
       if (s().graph.parts == 1 && graph.subgraph().forward) fused_.emplace(device_, state_);
+    }
+    if constexpr (fused::cuda::kRunsRoundsTogether<P>) {
+      if (s().graph.parts > 1 && rows.rounds_together && graph.subgraph().forward) {
+        rounds_together_.emplace(device_, state_);
+      }
     }
   }
 
@@ -259,6 +265,9 @@ class CudaSteps final : public StepSet {
   void SetData(const std::byte* data, const WaitContext& context) override { state_.SetData(device_, data, context); }
   void SetAsynchronous(bool on) override { state_.SetAsynchronous(on); }
   FusedEngine* fused() override {
+    if constexpr (fused::cuda::kRunsRoundsTogether<P>) {
+      if (rounds_together_) return &*rounds_together_;
+    }
     if constexpr (fused::kRelaxes<P> || fused::cuda::kRunsRounds<P>) {
       if (fused_) return &*fused_;
     }
@@ -412,6 +421,8 @@ class CudaSteps final : public StepSet {
   std::conditional_t<fused::kRelaxes<P>, std::optional<fused::cuda::Engine<P>>,
                      std::conditional_t<fused::cuda::kRunsRounds<P>, std::optional<fused::cuda::RoundsEngine<P>>, None>>
       fused_;
+  std::conditional_t<fused::cuda::kRunsRoundsTogether<P>, std::optional<fused::cuda::TeamRoundsEngine<P>>, None>
+      rounds_together_;
   /// @{
   /// StateRef::rows and StateRef::candidates, and whether these are of the values as they are.
   Buffer<std::uint32_t> rows_with_edges_, candidates_;

@@ -1,0 +1,65 @@
+#include "chatty/framework/fused/rounds_team.h"
+
+#include <algorithm>
+
+#include "chatty/comm/symmetric/access.h"
+#include "chatty/core/error.h"
+
+namespace chatty::fused {
+namespace {
+
+std::size_t ListBytes(std::size_t devices, std::size_t message_bytes) {
+  return devices * TeamRoundEdges(devices) * TeamEntryBytes(message_bytes);
+}
+std::size_t SharedBytes(std::size_t devices, std::size_t message_bytes) {
+  return 2 * devices * sizeof(symmetric::RingCounter) + symmetric::kLine + ListBytes(devices, message_bytes);
+}
+
+}  // namespace
+
+std::uint64_t RoundsTeam::Bytes(std::size_t devices, std::size_t message_bytes) {
+  return SymmetricHeap::BlockBytes(SharedBytes(devices, message_bytes));
+}
+
+RoundsTeam::RoundsTeam(std::span<Device* const> devices, std::size_t message_bytes)
+    : heap_(devices, SharedBytes(devices.size(), message_bytes)), epochs_(devices.size()) {
+  ref_.words = heap_.Allocate<symmetric::RingCounter>(2 * size());
+  ref_.lists = heap_.Allocate<std::byte>(ListBytes(size(), message_bytes));
+  ref_.capacity = TeamRoundEdges(size());
+  ref_.entry_bytes = static_cast<std::uint32_t>(TeamEntryBytes(message_bytes));
+}
+
+RoundsTeam::~RoundsTeam() {
+  heap_.Abort();
+  for (std::size_t d = 0; d < size(); ++d) {
+    try {
+      heap_.device(d).MakeCurrent();
+      heap_.device(d).stream().Synchronize();
+    } catch (const Error&) {  // a lost device writes nothing
+    }
+  }
+}
+
+std::size_t RoundsTeam::SharingWith(std::size_t index) const {
+  std::size_t sharing = 0;
+  for (std::size_t d = 0; d < size(); ++d) sharing += heap_.device(d).index() == heap_.device(index).index() ? 1 : 0;
+  return sharing;
+}
+
+RoundsTeamRef RoundsTeam::ref(std::size_t index) const {
+  RoundsTeamRef ref = ref_;
+  ref.heap = heap_.ref(index);
+  return ref;
+}
+
+void RoundsTeam::Begin() {
+  const bool whole =
+      std::all_of(epochs_.begin(), epochs_.end(), [&](const Epoch& epoch) { return epoch.value == epochs_.front().value; });
+  if (whole && detail::LoadRelaxed(ref(0).heap.abort) == 0) return;  // each barrier has been passed by all
+  heap_.BeginRun();
+  heap_.Clear();
+  std::fill(epochs_.begin(), epochs_.end(), Epoch{});
+  heap_.device(0).MakeCurrent();
+}
+
+}  // namespace chatty::fused

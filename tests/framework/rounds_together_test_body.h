@@ -1,0 +1,434 @@
+// Exact rounds of several devices: GPUs make those of few vertices together in resident kernels, host devices meet in shared
+// memory. What a program computes must be what one device computes, bit for bit, and must take the same rounds, edges and
+// updates as rounds that the host drives. Includers instantiate RoundsTogetherTest over devices.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "chatty/framework/run.h"
+#include "chatty/io/generators.h"
+#include "chatty/programs/bfs.h"
+#include "chatty/programs/label_propagation.h"
+#include "chatty/programs/reference.h"
+#include "feature_programs.h"
+#include "test_inputs.h"
+
+namespace chatty::test {
+
+/// Counts of shortest paths, modulo 2^32, and levels by Round::index.
+struct PathCounts {
+  struct Value {
+    std::uint32_t level;
+    std::uint32_t paths;
+  };
+  using Shared = std::uint32_t;
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = Reduction::kSum;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  VertexId source = 0;
+
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? Value{0, 1} : Value{kInfinity<std::uint32_t>, 0}; }
+  CHATTY_FN bool IsActive(const Value& v, const Round<>&) const { return v.level == 0; }
+  CHATTY_FN Shared Share(const Value& v, Vertex) const { return v.paths; }
+  CHATTY_FN Message ComputeScatter(const Shared& paths, Edge<>, const Round<>&) const { return paths; }
+  CHATTY_FN bool Filter(const Value& v) const { return v.level == kInfinity<std::uint32_t>; }
+  CHATTY_FN bool UpdateStatus(Value& v, Message paths, Vertex, const Round<>& round) const {
+    if (!Filter(v)) return false;
+    v = {round.index + 1, paths};
+    return true;
+  }
+  CHATTY_FN std::uint64_t Output(const Value& v) const { return std::uint64_t{v.level} << 32 | v.paths; }
+};
+
+/// Sums of eight bytes whose messages read the round's index and its active vertices on all devices, both ends of an edge
+/// and its weight; updates read the round, too. Vertices become active again and again, until they have been so often.
+struct Rumours {
+  using Weight = std::int32_t;
+  struct Value {
+    std::uint64_t sum;
+    std::uint32_t times;
+  };
+  using Shared = std::uint64_t;
+  using Message = std::uint64_t;
+  static constexpr auto kReduction = Reduction::kSum;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  VertexId source = 0;
+  std::uint32_t most = 40;
+
+  CHATTY_FN Value InitVertex(Vertex v) const { return {v.id, v.id == source ? 1u : 0u}; }
+  CHATTY_FN bool IsActive(const Value& v) const { return v.times == 1; }
+  CHATTY_FN Shared Share(const Value& v, Vertex x) const { return v.sum * 3 + x.out_degree; }
+  CHATTY_FN Message ComputeScatter(const Shared& s, Edge<Weight> e, const Round<>& round) const {
+    return s + round.index * 1000 + round.active * 7 + e.source * 13 + e.target + static_cast<std::uint64_t>(e.weight);
+  }
+  CHATTY_FN bool UpdateStatus(Value& v, Message m, Vertex, const Round<>& round) const {
+    v.sum = v.sum * 31 + m + round.active + round.phase;
+    return ++v.times < most && (v.times <= 2 || (m + round.index) % 3 != 0);
+  }
+  CHATTY_FN std::uint64_t Output(const Value& v) const { return v.sum * 64 + v.times; }
+};
+
+/// One message a round, each of which matters: bits travel, and halo copies may not remember that they have sent.
+struct Ticks {
+  struct Value {
+    std::uint32_t sum, times;
+  };
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = Reduction::kMax;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  static constexpr Hints kHints{.any_message_suffices = true};
+  VertexId source = 0;
+
+  CHATTY_FN Value InitVertex(Vertex v) const { return {static_cast<std::uint32_t>(v.id), v.id == source ? 1u : 0u}; }
+  CHATTY_FN bool IsActive(const Value& v) const { return v.times == 1; }
+  CHATTY_FN Message RoundMessage(const Round<>& round) const { return 3 * (round.index % 5) + 1; }
+  CHATTY_FN Message ComputeScatter(const Value&, Edge<>, const Round<>& round) const { return RoundMessage(round); }
+  CHATTY_FN bool Filter(const Value& v) const { return v.sum % 7 != 6; }
+  CHATTY_FN bool UpdateStatus(Value& v, Message m, Vertex, const Round<>&) const {
+    v.sum = v.sum * 31 + m;
+    return ++v.times < 30 && v.sum % 4 != 0;
+  }
+  CHATTY_FN std::uint64_t Output(const Value& v) const { return std::uint64_t{v.sum} << 8 | v.times; }
+};
+
+/// Core numbers by peeling: phases, which are chosen when no vertex is active on any device.
+struct PeelingCores {
+  using Value = std::uint32_t;
+  using Message = std::uint32_t;
+  struct Global {
+    std::uint32_t least = kInfinity<std::uint32_t>;
+  };
+  static constexpr auto kReduction = Reduction::kSum;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  static constexpr auto kEdges = Edges::kBoth;
+  static constexpr Hints kHints{.measure_when_quiet = true, .continues_while_active = true};
+
+  CHATTY_FN Value InitVertex(Vertex v) const { return static_cast<Value>(v.degree); }
+  CHATTY_FN bool IsActive(const Value& left, const Round<Global>& round) const { return left == round.phase; }
+  CHATTY_FN Message ComputeScatter(const Value&, Edge<>) const { return 1; }
+  CHATTY_FN bool UpdateStatus(Value& left, Message gone, Vertex, const Round<Global>& round) const {
+    if (left <= round.phase) return false;
+    left = left - round.phase > gone ? left - gone : round.phase;
+    return left == round.phase;
+  }
+  CHATTY_FN Global Measure(const Value& left, Vertex, const Round<Global>& round) const {
+    return left > round.phase ? Global{left} : Global{};
+  }
+  CHATTY_FN static Global Combine(const Global& a, const Global& b) { return a.least < b.least ? a : b; }
+  Next EndRound(Round<Global>& round) const {
+    if (round.active > 0) throw UsageError("EndRound was called although a vertex is active");
+    if (round.global.least == Global{}.least) return Next::kStop;
+    round.phase = round.global.least;
+    return Next::kNextPhase;
+  }
+};
+
+/// Says something better after some rounds, which RoundMessage does not allow.
+struct BetterLate : Nearest<std::uint32_t, true> {
+  CHATTY_FN std::uint32_t RoundMessage(const Round<>& round) const { return round.index < 7 ? 100 + round.index : 50; }
+};
+
+struct TogetherCase {
+  const char* name;
+  const char* devices;
+  const char* partition = "edge-balanced";
+};
+inline std::string TogetherName(const testing::TestParamInfo<TogetherCase>& info) { return info.param.name; }
+
+class RoundsTogetherTest : public testing::TestWithParam<TogetherCase> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = WhyNot(GetParam().devices); !why.empty()) GTEST_SKIP() << why;
+  }
+
+  static bool OnGpus() { return std::string_view(GetParam().devices).starts_with("cuda"); }
+  static std::unique_ptr<Session> Open(const Graph& graph) {
+    SessionOptions options;
+    options.partition = GetParam().partition;
+    return std::make_unique<Session>(graph, OpenDevices(ParseDevices(GetParam().devices), 0), options);
+  }
+  static RunOptions Rounds(bool together = true) {
+    RunOptions options;
+    options.execution = Execution::kBsp;
+    options.rounds_together = together;
+    return options;
+  }
+  static Graph Made(const char* family, std::uint64_t size) {
+    GeneratorSpec spec;
+    spec.family = family;
+    spec.weights = WeightKind::kInt32;
+    spec.scale = static_cast<int>(size);
+    spec.count = size;
+    spec.width = size;
+    spec.height = size;
+    spec.drop = 0.05;
+    return Generate(spec);
+  }
+
+  /// One device of the same kind.
+  static std::unique_ptr<Session> OpenOne(const Graph& graph) {
+    return std::make_unique<Session>(graph, OnGpus() ? "cuda:0" : "host:1");
+  }
+
+  /// Runs P on one device, on this test's devices, and on these with rounds that the host drives; pushed, and as rounds
+  /// choose. Returns how many of the latter were in resident kernels.
+  template <class P>
+  static std::uint32_t Check(Session& session, const P& program, const char* what, std::uint32_t max_rounds = 0) {
+    const auto one = OpenOne(session.graph());
+    std::uint32_t fused = 0;
+    for (const Direction direction : {Direction::kPush, Direction::kAuto}) {
+      SCOPED_TRACE(std::string(what) + (direction == Direction::kPush ? ", pushed" : ""));
+      RunOptions alone = Rounds(), together = Rounds(), apart = Rounds(/*together=*/false);
+      for (RunOptions* options : {&alone, &together, &apart}) {
+        options->max_rounds = max_rounds;
+        options->direction = direction;
+      }
+      const Result<P> expected = chatty::Run(*one, program, alone);
+      const Result<P> host = chatty::Run(session, program, apart);
+      const Result<P> result = chatty::Run(session, program, together);
+      EXPECT_EQ(ToVector(result.values), ToVector(expected.values));
+      EXPECT_EQ(ToVector(host.values), ToVector(expected.values));
+      EXPECT_EQ(host.statistics.fused_steps, 0u);
+      EXPECT_EQ(result.statistics.ended, host.statistics.ended);
+      EXPECT_EQ(result.statistics.rounds, host.statistics.rounds);
+      EXPECT_EQ(result.statistics.phases, host.statistics.phases);
+      EXPECT_EQ(result.statistics.push_rounds + result.statistics.pull_rounds, result.statistics.rounds);
+      fused = result.statistics.fused_steps;
+      if (!OnGpus()) {
+        EXPECT_EQ(fused, 0u);
+      }
+      if (direction == Direction::kAuto) continue;  // pulls read other edges, and a last round may be left out
+      EXPECT_EQ(result.statistics.edges_touched, host.statistics.edges_touched);
+      EXPECT_EQ(result.statistics.vertices_updated, host.statistics.vertices_updated);
+      EXPECT_EQ(Crossed(result.statistics), Crossed(host.statistics));
+    }
+    return fused;
+  }
+  /// Messages to vertices of other devices, before combining.
+  static std::uint64_t Crossed(const RunStatistics& statistics) {
+    std::uint64_t crossed = 0;
+    for (const PairStatistics& pair : statistics.pairs) {
+      EXPECT_LE(pair.messages, pair.messages_before);
+      EXPECT_GE(pair.bytes, pair.messages > 0 ? 1u : 0u);
+      crossed += pair.messages_before;
+    }
+    return crossed;
+  }
+
+  /// Every program, from one source.
+  static void CheckAll(const Graph& graph, VertexId source, std::uint32_t max_rounds = 0) {
+    const auto session = Open(graph);
+    PathCounts paths;
+    paths.source = source;
+    Check(*session, paths, "path counts", max_rounds);
+    Rumours rumours;
+    rumours.source = source;
+    Check(*session, rumours, "rumours", max_rounds);
+    Ticks ticks;
+    ticks.source = source;
+    Check(*session, ticks, "ticks", max_rounds);
+    Bfs bfs;
+    bfs.source = source;
+    Check(*session, bfs, "levels", max_rounds);
+    BfsTree tree;
+    tree.source = source;
+    Check(*session, tree, "levels and parents", max_rounds);
+    Check(*session, LabelPropagation{}, "labels", max_rounds);
+    Check(*session, Picky{}, "filters of both kinds", max_rounds);
+    Check(*session, Sharing{}, "wide shared values", max_rounds);
+    Check(*session, Tokens{}, "tokens that are consumed", max_rounds);
+    if (max_rounds == 0) Check(*session, PeelingCores{}, "cores");
+  }
+};
+
+TEST_P(RoundsTogetherTest, LongWays) {
+  CheckAll(Made("grid", 40), 3);
+  CheckAll(Made("chain", 400), 150);
+  CheckAll(Made("binary-tree", 5000), 4999);
+}
+
+TEST_P(RoundsTogetherTest, AnswersAreThoseOfOneThread) {
+  for (const Graph& graph : {Made("grid", 40), Made("chain", 700), Made("kron", 9)}) {
+    const auto session = Open(graph);
+    Bfs bfs;
+    bfs.source = graph.max_degree_vertex();
+    PathCounts paths;
+    paths.source = bfs.source;
+    const Array<std::uint32_t> levels = SerialBfs(graph, bfs.source);
+    EXPECT_EQ(ToVector(chatty::Run(*session, bfs, Rounds()).values), ToVector(levels));
+    const Result<PathCounts> counted = chatty::Run(*session, paths, Rounds());
+    for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(counted.values[v] >> 32, levels[v]) << v;
+    EXPECT_EQ(ToVector(chatty::Run(*session, PeelingCores{}, Rounds()).values), ToVector(SerialKCore(graph)));
+    EXPECT_EQ(ToVector(chatty::Run(*session, LabelPropagation{}, Rounds()).values), ToVector(SerialComponents(graph)));
+  }
+}
+
+TEST_P(RoundsTogetherTest, SmallAndOddGraphs) {
+  for (const NamedGraph& input : MixedGraphs(WeightKind::kInt32)) {
+    SCOPED_TRACE(input.name);
+    if (input.graph.vertices() == 0) continue;  // no source
+    CheckAll(input.graph, input.graph.vertices() / 2);
+    if (HasFailure()) return;
+  }
+  CheckAll(MakeGraph(3000, {}, WeightKind::kInt32), 2999);
+}
+
+TEST_P(RoundsTogetherTest, HubsAndWideFrontiers) {
+  const Graph kron = Made("kron", 10);
+  CheckAll(kron, kron.max_degree_vertex());
+  CheckAll(Made("star", 9000), 4321);  // a long row
+  CheckAll(HubGraph(41, 5000, WeightKind::kInt32, false), 3);
+}
+
+// Narrow for long, wide for a moment, narrow again: rounds go to the host and come back, with nothing lost.
+TEST_P(RoundsTogetherTest, WideRoundsAreTheHosts) {
+  std::vector<TestEdge> edges;
+  VertexId last = 0;
+  const auto append = [&](VertexId from) {
+    ++last;
+    edges.push_back({from, last, static_cast<double>(last % 7)});
+    return last;
+  };
+  for (int i = 0; i < 60; ++i) append(last);
+  std::vector<VertexId> level(1, last);
+  for (int wider = 0; wider < 17; ++wider) {  // no row is long, and the last level has 2^17 edges
+    std::vector<VertexId> next;
+    for (const VertexId v : level) {
+      for (int child = 0; child < 2; ++child) next.push_back(append(v));
+    }
+    level = std::move(next);
+  }
+  for (int i = 0, at = static_cast<int>(level.back()); i < 80; ++i) at = static_cast<int>(append(static_cast<VertexId>(at)));
+  const Graph graph = MakeGraph(last + 1, edges, WeightKind::kInt32);
+  const auto session = Open(graph);
+  const std::uint32_t paths = Check(*session, PathCounts{}, "path counts"), rumours = Check(*session, Rumours{}, "rumours");
+  if (OnGpus()) {
+    EXPECT_GT(paths, 100u);  // 60 rounds before and 80 after, but a few
+    EXPECT_LT(paths, 155u);  // and none of the wide ones
+    EXPECT_GT(rumours, 100u);
+  }
+}
+
+TEST_P(RoundsTogetherTest, RoundsAreInResidentKernels) {
+  const Graph graph = Made("grid", 60);
+  const auto session = Open(graph);
+  const std::uint32_t paths = Check(*session, PathCounts{}, "path counts");
+  const std::uint32_t levels = Check(*session, Bfs{}, "levels");
+  const std::uint32_t rumours = Check(*session, Rumours{}, "rumours");
+  if (OnGpus()) {
+    EXPECT_GT(paths, 50u);
+    EXPECT_GT(levels, 50u);
+    EXPECT_GT(rumours, 20u);
+  }
+  const Graph chain = Made("chain", 3000);
+  const auto along = Open(chain);
+  const std::uint32_t cores = Check(*along, PeelingCores{}, "cores");
+  if (OnGpus()) {
+    EXPECT_GT(cores, 1000u);
+  }
+}
+
+TEST_P(RoundsTogetherTest, RoundsAreLimitedExactly) {
+  const Graph graph = Made("grid", 30);
+  for (const std::uint32_t rounds : {1u, 2u, 3u, 4u, 5u, 11u, 24u}) {
+    CheckAll(graph, 17, rounds);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(RoundsTogetherTest, AStopEndsTheSameRoundOnAllDevices) {
+  const VertexId length = 200000;
+  std::vector<TestEdge> edges;
+  edges.reserve(length);
+  for (VertexId v = 0; v + 1 < length; ++v) edges.push_back({v, v + 1, 1.0});
+  const Graph graph = MakeGraph(length, edges);
+  SessionOptions dealt;
+  dealt.partition = GetParam().partition;
+  Session session(graph, OpenDevices(ParseDevices(GetParam().devices), 0), dealt);
+  std::stop_source stop;
+  RunOptions options = Rounds();
+  options.stop = stop.get_token();
+  options.on_round = [&](const RoundProgress& progress) {
+    if (progress.rounds == 2) stop.request_stop();  // the next rounds are in resident kernels
+  };
+  const auto job = session.Prepare(std::make_shared<TypedProgram<PathCounts>>(PathCounts{}), options);
+  const RunStatistics stopped = job->Execute();
+  EXPECT_EQ(stopped.ended, Ended::kStopped);
+  EXPECT_LT(stopped.rounds, length - 1);
+  std::vector<std::uint64_t> values(length);
+  job->CopyOutput(reinterpret_cast<std::byte*>(values.data()));
+  for (VertexId v = 0; v < length; ++v) {
+    ASSERT_EQ(values[v] >> 32, v <= stopped.rounds ? v : kInfinity<std::uint32_t>) << v << " of " << stopped.rounds;
+  }
+  job->SetLimits(1000, {});
+  EXPECT_EQ(job->Execute().rounds, 1000u);
+}
+
+// The error comes after the rounds, and on all devices; the next run is whole.
+TEST_P(RoundsTogetherTest, AWrongMessageFailsTheRunAndTheNextOneIsWhole) {
+  const Graph graph = Made("grid", 40);
+  SessionOptions dealt;
+  dealt.partition = "random";
+  Session session(graph, OpenDevices(ParseDevices(GetParam().devices), 0), dealt);
+  const auto job = session.Prepare(std::make_shared<TypedProgram<BetterLate>>(BetterLate{}), Rounds());
+  for (int run = 0; run < 3; ++run) EXPECT_THROW(job->Execute(), UsageError);
+  job->SetLimits(1, {});
+  EXPECT_EQ(job->Execute().rounds, 1u);
+}
+
+// A race is a matter of time.
+TEST_P(RoundsTogetherTest, HundredsOfRuns) {
+  for (const Graph& graph : {Made("grid", 40), Made("kron", 9), Made("uniform", 9)}) {
+    const auto session = Open(graph);
+    const auto one = OpenOne(graph);
+    Rumours rumours;
+    rumours.source = graph.max_degree_vertex();
+    const std::vector<std::uint64_t> expected = ToVector(chatty::Run(*one, rumours, Rounds()).values);
+    const auto job = session->Prepare(std::make_shared<TypedProgram<Rumours>>(rumours), Rounds());
+    std::vector<std::uint64_t> values(graph.vertices());
+    const int runs = OnGpus() ? 200 : 20;
+    for (int run = 0; run < runs; ++run) {
+      job->Execute();
+      job->CopyOutput(reinterpret_cast<std::byte*>(values.data()));
+      ASSERT_EQ(values, expected) << "run " << run;
+    }
+  }
+}
+
+TEST_P(RoundsTogetherTest, ThePlanSaysWhoDrivesRounds) {
+  const Graph graph = Made("grid", 20);
+  const auto session = Open(graph);
+  const auto program = std::make_shared<TypedProgram<PathCounts>>(PathCounts{});
+  const auto of = [&](const RunOptions& options) { return PlanRun(*session, program, options).programs[0]; };
+  const ProgramPlan plan = of(RunOptions{});
+  if (!OnGpus()) {
+    EXPECT_EQ(plan.fused, FusedUse::kNone);
+    EXPECT_EQ(plan.fused_why, "each device has a part of the graph only");
+    return;
+  }
+  EXPECT_EQ(plan.fused, FusedUse::kBetweenRounds) << plan.fused_why;
+  EXPECT_EQ(plan.fused_why, "the devices address each other's memory");
+  EXPECT_EQ(of(Rounds(false)).fused_why, "the host is to drive each round, or memory has no room for more");
+  RunOptions named;
+  named.comm = ParseCommSpec("host");
+  EXPECT_EQ(of(named).fused_why, "a transport is asked for");
+  RunOptions pulled;
+  pulled.direction = Direction::kPull;
+  EXPECT_EQ(of(pulled).fused_why, "rounds only pull, and a fused engine needs forward edges");
+  RunOptions explained;
+  explained.explain = true;
+  EXPECT_EQ(of(explained).fused_why, "the buffers of rounds are to be explained");
+  const auto measures = std::make_shared<TypedProgram<Phases>>(Phases{});
+  EXPECT_EQ(PlanRun(*session, measures, RunOptions{}).programs[0].fused, FusedUse::kNone);
+}
+
+}  // namespace chatty::test
