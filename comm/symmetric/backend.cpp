@@ -23,6 +23,12 @@ constexpr std::array kBackends{
                      .addressable = true,
                      .description = "GPUs of one process map each other's memory: a put is a store over the link"},
     SymmetricBackend{
+        .name = "lsa",
+        .cuda = true,
+        .distinct = true,
+        .addressable = true,
+        .description = "windows of NCCL's device API, 2.28 and later, map the memory: a put is a store over the link"},
+    SymmetricBackend{
         .name = "proxy",
         .host = true,
         .cuda = true,

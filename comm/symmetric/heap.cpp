@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "chatty/comm/symmetric/access.h"
+#include "chatty/comm/symmetric/lsa.h"
 #include "chatty/comm/symmetric/proxy_server.h"
 #include "chatty/core/bytes.h"
 
@@ -102,9 +103,17 @@ SymmetricHeap::SymmetricHeap(std::span<Device* const> devices, std::size_t bytes
   bytes_ = RoundUp(bytes, kAlign);
   const bool by_proxy = backend_.name == "proxy";
   CheckMemory(devices, kArrays + bytes_ + (by_proxy ? detail::SymmetricProxy::PortBytes() : 0));
+  if (backend_.name == "lsa") {
+    lsa_ = detail::MakeLsaMemory(devices, kArrays + bytes_);
+    for (std::size_t i = 0; i < devices_.size(); ++i) bases_.push_back(lsa_->base(i, i));
+  } else {
+    for (Device* const device : devices_) {
+      device->MakeCurrent();
+      bases_.push_back(blocks_.emplace_back(*device, kArrays + bytes_).data());
+    }
+  }
   for (Device* const device : devices_) {
     device->MakeCurrent();
-    bases_.push_back(blocks_.emplace_back(*device, kArrays + bytes_).data());
     reports_.emplace_back(*device, 1);
   }
   abort_ = Pinned<std::uint32_t>(*devices_[0], 1);
@@ -150,7 +159,11 @@ SymmetricRef SymmetricHeap::ref(std::size_t index) const {
   ref.me = static_cast<std::uint32_t>(index);
   ref.size = static_cast<std::uint32_t>(size());
   for (std::size_t i = 0; i < size(); ++i) {
-    if (backend_.addressable || i == index) ref.base[i] = bases_[i];
+    if (lsa_ != nullptr) {
+      ref.base[i] = lsa_->base(index, i);
+    } else if (backend_.addressable || i == index) {
+      ref.base[i] = bases_[i];
+    }
   }
   ref.abort = abort_.data();
   ref.report = reports_[index].data();

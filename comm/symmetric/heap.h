@@ -3,7 +3,7 @@
 /// kernels that exchange data by themselves. comm/symmetric/ops.h has the operations, comm/symmetric/team.h the collectives.
 ///
 /// A backend is chosen by name when the heap is made (comm/symmetric/backend.h): GPUs of one process map each other's
-/// blocks, by Device::AllowAccessBy; host devices share their process's memory; or a thread of the host
+/// blocks, by Device::AllowAccessBy or by NCCL's windows; host devices share their process's memory; or a thread of the host
 /// copies for kernels (comm/symmetric/proxy.h). Kernels are compiled once for all. No block is managed memory or multicast.
 #pragma once
 
@@ -24,6 +24,7 @@
 namespace chatty {
 
 namespace detail {
+class LsaMemory;
 class SymmetricProxy;
 }  // namespace detail
 
@@ -64,7 +65,7 @@ class SymmetricHeap {
   /// Frees all arrays and fills them with zeros. No kernel may run.
   void FreeAll();
 
-  /// Bytes of the block that a heap with `bytes` bytes for arrays takes on each device. Backend proxy takes more.
+  /// Bytes of the block that a heap with `bytes` bytes for arrays takes on each device. Backends lsa and proxy take more.
   static std::size_t BlockBytes(std::size_t bytes);
 
   const SymmetricBackend& backend() const { return backend_; }          ///< never "auto"
@@ -103,7 +104,8 @@ class SymmetricHeap {
   SymmetricOptions options_;
   const SymmetricBackend& backend_;
   std::size_t bytes_, used_ = 0;
-  std::vector<Buffer<std::byte>> blocks_;
+  std::vector<Buffer<std::byte>> blocks_;               // of all backends but lsa
+  std::unique_ptr<detail::LsaMemory> lsa_;              // of lsa alone
   std::vector<std::byte*> bases_;                       // each device's block, as the device itself addresses it
   std::vector<Pinned<symmetric::WaitReport>> reports_;  // one a device
   Pinned<std::uint32_t> abort_;

@@ -102,9 +102,9 @@ TEST(SymmetricBackends, AreChosenByName) {
   options.backend = "porxy";
   EXPECT_EQ(ErrorOf<UsageError>("host:1", options),
             "symmetric heaps have no backend 'porxy' (did you mean 'proxy'?); choose one of auto, host, proxy");
-  options.backend = "p2p";
+  options.backend = "lsa";
   EXPECT_EQ(ErrorOf<UsageError>("host:1", options),
-            "backend 'p2p' of symmetric heaps is for GPUs, and these are host devices; choose one of auto, host, proxy");
+            "backend 'lsa' of symmetric heaps is for GPUs, and these are host devices; choose one of auto, host, proxy");
   DelayedStores delays(1, {1, false});
   options.backend = "proxy";
   options.delays = &delays;
