@@ -2,6 +2,7 @@
 // engine, and fetch-adds. Prints a table of medians, and a record with --json:
 //
 //   chatty_symmetric --on cuda:0,1 --json record.json
+//   chatty_symmetric --on cuda:0,1 --backend proxy --repetitions 200
 //
 // A result that is wrong ends the program with an error. Times are not judged.
 #include "symmetric.h"
@@ -19,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "chatty/comm/symmetric/backend.h"
 #include "chatty/core/bytes.h"
 #include "chatty/core/error.h"
 #include "chatty/core/version.h"
@@ -65,6 +67,14 @@ Json RowJson(const SymmetricRow& row) {
   return json;
 }
 
+/// What --help says of the backends.
+std::string BackendText() {
+  std::string text = "Backend of the heap: auto (host or p2p)";
+  for (const SymmetricBackend& backend : SymmetricBackends())
+    text += fmt::format("; {}: {}", backend.name, backend.description);
+  return text;
+}
+
 std::string Now() {
   const std::time_t now = std::time(nullptr);
   std::tm utc{};
@@ -79,6 +89,7 @@ int Main(int argc, char** argv) {
   std::string on = "auto", json_path;
   app.add_option("--on", on, "Devices, as `chatty run --devices` names them: cuda:0,1, cuda:2@0, host:4")
       ->capture_default_str();
+  app.add_option("--backend", plan.backend, BackendText())->capture_default_str();
   app.add_option("--repetitions", plan.repetitions, "Operations in a trial, at most")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30))
       ->capture_default_str();
@@ -114,6 +125,7 @@ int Main(int argc, char** argv) {
   record["commit"] = GitCommit();
   record["command"] = fmt::format("{}", fmt::join(argv, argv + argc, " "));
   record["devices"] = names;
+  record["backend"] = FindSymmetricBackend(plan.backend, devices[0]->kind()).name;
   record["repetitions"] = plan.repetitions;
   record["trials"] = plan.trials;
   record["threads_of_a_block"] = plan.threads;
@@ -121,6 +133,7 @@ int Main(int argc, char** argv) {
 
   fmt::print("{}\n", BuildDescription());
   for (const auto& name : names) fmt::print("{}\n", name.get<std::string>());
+  fmt::print("backend {}\n", record["backend"].get<std::string>());
   fmt::print("\n| {:<35} | {:>23} | {:>12} | {:>12} | {:>12} | {:>14} | {:>9} |\n|---|---|---|---|---|---|---|\n",
              "operation", "size", "us, median", "least", "most", "rate", "of copies");
   MeasureSymmetric(devices, plan, [&](const SymmetricRow& row) {

@@ -15,6 +15,7 @@ namespace chatty::bench {
 
 /// How much is measured.
 struct SymmetricPlan {
+  std::string backend = "auto";                      ///< SymmetricOptions::backend
   std::uint64_t repetitions = 10'000;                ///< of an operation in one trial, at most
   unsigned trials = 5;                               ///< behind one that is not counted
   unsigned threads = 256;                            ///< of a block, where each multiprocessor has one block

@@ -147,7 +147,10 @@ class Measurement {
  public:
   Measurement(std::span<Device* const> devices, const SymmetricPlan& plan,
               const std::function<void(const SymmetricRow&)>& report)
-      : plan_(plan), report_(report), shape_(OneBlockEach(devices, plan.threads)), heap_(devices, HeapBytes(), Options()) {
+      : plan_(plan),
+        report_(report),
+        shape_(OneBlockEach(devices, plan.threads)),
+        heap_(devices, HeapBytes(), Options(plan)) {
     ns_ = heap_.Allocate<Word>(1);
     wrong_ = heap_.Allocate<Word>(1);
     inbox_ = heap_.Allocate<Word>(std::size_t{2} * kMaxDevices * kMostWords);
@@ -178,8 +181,9 @@ class Measurement {
   static constexpr std::uint32_t kMostWords = 1024;  // put to each peer before a barrier
   static constexpr std::uint64_t kTrialBytes = std::uint64_t{1} << 28, kMostPlaces = 64;
 
-  static SymmetricOptions Options() {
+  static SymmetricOptions Options(const SymmetricPlan& plan) {
     SymmetricOptions options;
+    options.backend = plan.backend;
     options.timeout = std::chrono::minutes(1);  // host devices may wait for cores
     return options;
   }

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "chatty/comm/symmetric/access.h"
+#include "chatty/comm/symmetric/lsa.h"
+#include "chatty/comm/symmetric/proxy_server.h"
 #include "chatty/core/bytes.h"
 
 namespace chatty {
@@ -30,13 +33,29 @@ void CheckDevices(std::span<Device* const> devices) {
       Throw<UsageError>("a symmetric heap takes devices of one kind, not {} and {}", devices[0]->label(), a->label());
     }
   }
+}
+
+DeviceKind KindOf(std::span<Device* const> devices) {
+  CheckDevices(devices);
+  return devices[0]->kind();
+}
+
+/// Throws CapabilityError where the backend cannot join these devices.
+void CheckReach(std::span<Device* const> devices, const SymmetricBackend& backend) {
   for (Device* const owner : devices) {
     for (Device* const peer : devices) {
-      if (owner != peer && !owner->AllowAccessBy(*peer)) {
+      if (owner == peer) continue;
+      if (backend.distinct && ShareMemory(*owner, *peer)) {
+        Throw<CapabilityError>(
+            "backend '{}' of symmetric heaps joins each GPU once, and {} and {} share one; name every GPU "
+            "once, or choose p2p or proxy",
+            backend.name, owner->label(), peer->label());
+      }
+      if (backend.addressable && !owner->AllowAccessBy(*peer)) {
         Throw<CapabilityError>(
             "a symmetric heap needs devices that address each other's memory, and {} cannot address that of {}; take "
             "devices "
-            "with a link between each two (`chatty topology`), or exchange through a transport",
+            "with a link between each two (`chatty topology`), exchange through a transport, or choose backend proxy",
             peer->label(), owner->label());
       }
     }
@@ -67,25 +86,38 @@ std::string NumberText(std::uint64_t value, bool is_signed) {
 }  // namespace
 
 SymmetricHeap::SymmetricHeap(std::span<Device* const> devices, std::size_t bytes, SymmetricOptions options) try
-    : devices_(devices.begin(), devices.end()), options_(options), bytes_(bytes) {
-  CheckDevices(devices);
-  if (options.timeout.count() < 1) {
-    Throw<UsageError>("a symmetric heap's waits have a bound of at least 1 ms, not {} ms", options.timeout.count());
+    : devices_(devices.begin(), devices.end()),
+      options_(std::move(options)),
+      backend_(FindSymmetricBackend(options_.backend, KindOf(devices))),
+      bytes_(bytes) {
+  CheckReach(devices, backend_);
+  if (options_.timeout.count() < 1) {
+    Throw<UsageError>("a symmetric heap's waits have a bound of at least 1 ms, not {} ms", options_.timeout.count());
   }
-  if (options.delays != nullptr && devices[0]->kind() != DeviceKind::kHost) {
-    Throw<UsageError>("stores are delayed on host devices only, not on {}", devices[0]->label());
+  if (options_.delays != nullptr && backend_.name != "host") {
+    Throw<UsageError>("stores are delayed with backend host only, not with {}", backend_.name);
   }
   if (bytes > std::numeric_limits<std::size_t>::max() / 2) {
     Throw<OutOfMemoryError>("a symmetric heap of {} bytes is larger than the address space", bytes);
   }
   bytes_ = RoundUp(bytes, kAlign);
-  CheckMemory(devices, kArrays + bytes_);
+  const bool by_proxy = backend_.name == "proxy";
+  CheckMemory(devices, kArrays + bytes_ + (by_proxy ? detail::SymmetricProxy::PortBytes() : 0));
+  if (backend_.name == "lsa") {
+    lsa_ = detail::MakeLsaMemory(devices, kArrays + bytes_);
+    for (std::size_t i = 0; i < devices_.size(); ++i) bases_.push_back(lsa_->base(i, i));
+  } else {
+    for (Device* const device : devices_) {
+      device->MakeCurrent();
+      bases_.push_back(blocks_.emplace_back(*device, kArrays + bytes_).data());
+    }
+  }
   for (Device* const device : devices_) {
     device->MakeCurrent();
-    blocks_.emplace_back(*device, kArrays + bytes_);
     reports_.emplace_back(*device, 1);
   }
   abort_ = Pinned<std::uint32_t>(*devices_[0], 1);
+  if (by_proxy) proxy_ = std::make_unique<detail::SymmetricProxy>(devices_, bases_, abort_.data());
   FreeAll();
   BeginRun();
 } catch (const std::bad_alloc&) {
@@ -117,7 +149,7 @@ void SymmetricHeap::FreeAll() {
 void SymmetricHeap::Clear() {
   for (std::size_t i = 0; i < size(); ++i) {
     devices_[i]->MakeCurrent();
-    devices_[i]->Fill(blocks_[i].data() + kArrays, 0, bytes_, devices_[i]->stream());
+    devices_[i]->Fill(bases_[i] + kArrays, 0, bytes_, devices_[i]->stream());
   }
   Synchronize();
 }
@@ -126,19 +158,27 @@ SymmetricRef SymmetricHeap::ref(std::size_t index) const {
   SymmetricRef ref;
   ref.me = static_cast<std::uint32_t>(index);
   ref.size = static_cast<std::uint32_t>(size());
-  for (std::size_t i = 0; i < size(); ++i) ref.base[i] = blocks_[i].data();
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (lsa_ != nullptr) {
+      ref.base[i] = lsa_->base(index, i);
+    } else if (backend_.addressable || i == index) {
+      ref.base[i] = bases_[i];
+    }
+  }
   ref.abort = abort_.data();
   ref.report = reports_[index].data();
   ref.timeout_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(options_.timeout).count());
   ref.delays = options_.delays;
+  if (proxy_ != nullptr) ref.proxy = proxy_->port(index);
   return ref;
 }
 
 void SymmetricHeap::BeginRun() {
+  if (proxy_ != nullptr) proxy_->BeginRun();
   for (std::size_t i = 0; i < size(); ++i) {
     reports_[i][0] = symmetric::WaitReport();
     devices_[i]->MakeCurrent();
-    devices_[i]->Fill(blocks_[i].data(), 0, sizeof(symmetric::Control), devices_[i]->stream());
+    devices_[i]->Fill(bases_[i], 0, sizeof(symmetric::Control), devices_[i]->stream());
   }
   detail::StoreRelaxed(abort_.data(), 0u);
   Synchronize();
@@ -153,7 +193,12 @@ void SymmetricHeap::Synchronize() {
 
 void SymmetricHeap::Abort() noexcept { detail::StoreRelaxed(abort_.data(), 1u); }
 
+void SymmetricHeap::Complete() const {
+  if (proxy_ != nullptr) proxy_->Complete();
+}
+
 void SymmetricHeap::Check() const {
+  Complete();
   constexpr symmetric::WaitEnd kEnds[] = {symmetric::WaitEnd::kTimeout,
                                           symmetric::WaitEnd::kAbort};  // the cause comes first
   for (const symmetric::WaitEnd end : kEnds) {
@@ -169,12 +214,20 @@ std::string SymmetricHeap::Describe(std::size_t index) const {
   const symmetric::WaitReport& report = reports_[index][0];
   const symmetric::WaitEnd end = detail::LoadAcquire(&report.end);
   if (end == symmetric::WaitEnd::kNone) return "";
-  const std::string whom = report.from < size() ? devices_[report.from]->label() : "a device that writes it";
+  const bool asked = report.kind == symmetric::WaitKind::kProxy || report.kind == symmetric::WaitKind::kReplyCell;
+  const std::string whom = asked                  ? "its proxy"
+                           : report.from < size() ? devices_[report.from]->label()
+                                                  : "a device that writes it";
   const std::string seen = NumberText(report.seen, report.is_signed), wanted = NumberText(report.wanted, report.is_signed);
   std::string text =
       fmt::format("{} waited {:.1f} ms for {}", devices_[index]->label(), static_cast<double>(report.waited_ns) / 1e6, whom);
   if (report.kind == symmetric::WaitKind::kBarrier) {
     text += fmt::format(" at barrier {}: it is at barrier {}", wanted, seen);
+  } else if (report.kind == symmetric::WaitKind::kProxy) {
+    text += fmt::format(": {} of its requests are complete, not {}", seen, wanted);
+  } else if (report.kind == symmetric::WaitKind::kReplyCell) {
+    text += fmt::format(": {} threads of the device wait for replies, and the next one waits for its place",
+                        symmetric::ProxyPort::kCells);
   } else {
     text += fmt::format(": the word at byte {} of the symmetric heap is {}, not {} {}", report.offset - kArrays, seen,
                         TextOf(report.compare), wanted);

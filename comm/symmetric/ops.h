@@ -27,6 +27,12 @@
 /// Bytes that a put writes are neither read nor written by others until a signal, a fence and a flag, or a barrier orders
 /// them. A word that several devices change at once is changed by atomics alone. Between GPUs, atomics need links that
 /// execute them (TopologyLink::native_atomics).
+///
+/// With a proxy (comm/symmetric/proxy.h) the same is promised, by other means: a put or get of another device, a signal, and
+/// a change of any device's word, the own one too, is a request, and a device's requests take effect in their order. So
+/// Fence orders requests by their places; Quiet waits until the proxy has completed them. Each access of another device's
+/// memory costs microseconds. Where the run's abort word or the deadline ends the wait of an operation, it returns what is
+/// not promised, it may still take effect, and the next wait of the device returns false.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +42,7 @@
 
 #include "chatty/comm/symmetric/access.h"
 #include "chatty/comm/symmetric/delayed_stores.h"
+#include "chatty/comm/symmetric/proxy.h"
 #include "chatty/comm/symmetric/ref.h"
 #include "chatty/comm/symmetric/scopes.h"
 #include "chatty/comm/symmetric/wait.h"
@@ -43,13 +50,33 @@
 
 namespace chatty::detail {
 
-/// A relaxed store of a word, which a test may delay.
+/// A relaxed store of a word of this device that no other device updates; a test may delay it.
 template <class T>
-CHATTY_FN void Set([[maybe_unused]] const SymmetricRef& heap, T* place, T value) {
+CHATTY_FN void SetOwn(const SymmetricRef& heap, Symmetric<T> at, T value) {
+  T* const place = heap.Own(at);
 #if !CHATTY_DEVICE_CODE
   if (heap.delays != nullptr) return heap.delays->Set(heap.me, place, value);
 #endif
   StoreRelaxed(place, value);
+}
+
+/// A relaxed store of a word of `device`, which a test may delay.
+template <class T>
+CHATTY_FN void Set(const SymmetricRef& heap, Symmetric<T> at, T value, std::uint32_t device) {
+  if (heap.proxy != nullptr) [[unlikely]] {
+    ProxySet(heap, at, value, device);
+    return;
+  }
+  T* const place = heap.At(at, device);
+#if !CHATTY_DEVICE_CODE
+  if (heap.delays != nullptr) return heap.delays->Set(heap.me, place, value);
+#endif
+  StoreRelaxed(place, value);
+}
+
+/// Whether a copy between this device and `device` is a request.
+CHATTY_FN bool CopiesByProxy(const SymmetricRef& heap, std::uint32_t device) {
+  return heap.proxy != nullptr && device != heap.me;
 }
 
 /// Before a device reads or updates a place that its own delayed stores may touch.
@@ -81,6 +108,11 @@ template <class Scope, class T>
 CHATTY_FN void PutNbi([[maybe_unused]] const Scope& scope, const SymmetricRef& heap, Symmetric<T> to, const T* from,
                       std::size_t count, std::uint32_t device) {
   static_assert(std::is_trivially_copyable_v<T>);
+  if (detail::CopiesByProxy(heap, device)) [[unlikely]] {
+    scope.Sync();
+    if (scope.rank() == 0) detail::ProxyPut(heap, to.offset, from, count * sizeof(T), device);
+    return;
+  }
 #if CHATTY_DEVICE_CODE
   detail::CopyPart<detail::CopySide::kWrites>(heap.At(to, device), from, count * sizeof(T), scope.rank(), scope.threads());
 #else
@@ -93,7 +125,14 @@ CHATTY_FN void PutNbi([[maybe_unused]] const Scope& scope, const SymmetricRef& h
 template <class Scope, class T>
 CHATTY_FN void Put(const Scope& scope, const SymmetricRef& heap, Symmetric<T> to, const T* from, std::size_t count,
                    std::uint32_t device) {
-  PutNbi(scope, heap, to, from, count, device);
+  if (detail::CopiesByProxy(heap, device)) [[unlikely]] {
+    scope.Sync();
+    if (scope.rank() == 0) {
+      detail::ProxyAwait(heap, detail::ProxyPut(heap, to.offset, from, count * sizeof(T), device));
+    }
+  } else {
+    PutNbi(scope, heap, to, from, count, device);
+  }
   scope.Sync();
 }
 
@@ -102,6 +141,11 @@ template <class Scope, class T>
 CHATTY_FN void GetNbi([[maybe_unused]] const Scope& scope, const SymmetricRef& heap, T* to, Symmetric<T> from,
                       std::size_t count, std::uint32_t device) {
   static_assert(std::is_trivially_copyable_v<T>);
+  if (detail::CopiesByProxy(heap, device)) [[unlikely]] {
+    scope.Sync();
+    if (scope.rank() == 0) detail::ProxyGet(heap, to, from.offset, count * sizeof(T), device);
+    return;
+  }
   const T* const source = heap.At(from, device);
   detail::PerformAt(heap, source, count * sizeof(T));
 #if CHATTY_DEVICE_CODE
@@ -115,7 +159,14 @@ CHATTY_FN void GetNbi([[maybe_unused]] const Scope& scope, const SymmetricRef& h
 template <class Scope, class T>
 CHATTY_FN void Get(const Scope& scope, const SymmetricRef& heap, T* to, Symmetric<T> from, std::size_t count,
                    std::uint32_t device) {
-  GetNbi(scope, heap, to, from, count, device);
+  if (detail::CopiesByProxy(heap, device)) [[unlikely]] {
+    scope.Sync();
+    if (scope.rank() == 0) {
+      detail::ProxyAwait(heap, detail::ProxyGet(heap, to, from.offset, count * sizeof(T), device));
+    }
+  } else {
+    GetNbi(scope, heap, to, from, count, device);
+  }
   scope.Sync();
 }
 
@@ -141,6 +192,8 @@ CHATTY_FN void Quiet(const Scope& scope, [[maybe_unused]] const SymmetricRef& he
     if (heap.delays != nullptr) heap.delays->Fence(heap.me);
 #endif
     detail::FenceSeqCst();
+    if (heap.proxy != nullptr) [[unlikely]]
+      detail::ProxyQuiet(heap);
   }
   scope.Sync();
 }
@@ -149,6 +202,18 @@ CHATTY_FN void Quiet(const Scope& scope, [[maybe_unused]] const SymmetricRef& he
 template <class Scope, class T>
 CHATTY_FN void PutSignal(const Scope& scope, const SymmetricRef& heap, Symmetric<T> to, const T* from, std::size_t count,
                          Symmetric<std::uint64_t> signal, std::uint64_t value, SignalOp op, std::uint32_t device) {
+  if (heap.proxy != nullptr) [[unlikely]] {
+    if (device == heap.me) PutNbi(scope, heap, to, from, count, device);
+    scope.Sync();
+    if (scope.rank() == 0) {
+      std::uint64_t read = 0;
+      if (device != heap.me) read = detail::ProxyPut(heap, to.offset, from, count * sizeof(T), device);
+      detail::ProxySignal(heap, op == SignalOp::kAdd, signal, value, device);
+      detail::ProxyAwait(heap, read);
+    }
+    scope.Sync();
+    return;
+  }
   Put(scope, heap, to, from, count, device);
   if (scope.rank() != 0) return;
   detail::PerformAt(heap, heap.At(to, device), count * sizeof(T));
@@ -165,43 +230,61 @@ CHATTY_FN void PutSignal(const Scope& scope, const SymmetricRef& heap, Symmetric
 /// the value before.
 template <class T>
 CHATTY_FN T AtomicFetch(const SymmetricRef& heap, Symmetric<T> at, std::uint32_t device) {
+  if (heap.proxy != nullptr) [[unlikely]] {
+    if (device != heap.me) return detail::ProxyUpdate(heap, ProxyOp::kFetch, at, T{}, device);
+    detail::ProxyAwaitOwn(heap);
+  }
   return detail::LoadRelaxed(detail::WordAt(heap, at, device));
 }
 template <class T>
 CHATTY_FN void AtomicSet(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
   static_assert(detail::kIsWord<T>);
-  detail::Set(heap, heap.At(at, device), value);
+  detail::Set(heap, at, value, device);
 }
 template <class T>
 CHATTY_FN T AtomicSwap(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
+  if (heap.proxy != nullptr) [[unlikely]]
+    return detail::ProxyUpdate(heap, ProxyOp::kSwap, at, value, device);
   return detail::SystemAtomic<T>(*detail::WordAt(heap, at, device)).exchange(value, detail::order::kRelaxed);
 }
 /// Stores `value` if the word is `expected`.
 template <class T>
 CHATTY_FN T AtomicCompareSwap(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> expected,
                               std::type_identity_t<T> value, std::uint32_t device) {
+  if (heap.proxy != nullptr) [[unlikely]]
+    return detail::ProxyUpdate(heap, ProxyOp::kCompareSwap, at, value, device, expected);
   detail::SystemAtomic<T>(*detail::WordAt(heap, at, device))
       .compare_exchange_strong(expected, value, detail::order::kRelaxed, detail::order::kRelaxedLoad);
   return expected;
 }
 template <class T>
 CHATTY_FN T AtomicFetchAdd(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
+  if (heap.proxy != nullptr) [[unlikely]]
+    return detail::ProxyUpdate(heap, ProxyOp::kAdd, at, value, device);
   return detail::SystemAtomic<T>(*detail::WordAt(heap, at, device)).fetch_add(value, detail::order::kRelaxed);
 }
 template <class T>
 CHATTY_FN T AtomicFetchAnd(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
+  if (heap.proxy != nullptr) [[unlikely]]
+    return detail::ProxyUpdate(heap, ProxyOp::kAnd, at, value, device);
   return detail::SystemAtomic<T>(*detail::WordAt(heap, at, device)).fetch_and(value, detail::order::kRelaxed);
 }
 template <class T>
 CHATTY_FN T AtomicFetchOr(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
+  if (heap.proxy != nullptr) [[unlikely]]
+    return detail::ProxyUpdate(heap, ProxyOp::kOr, at, value, device);
   return detail::SystemAtomic<T>(*detail::WordAt(heap, at, device)).fetch_or(value, detail::order::kRelaxed);
 }
 template <class T>
 CHATTY_FN T AtomicFetchXor(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
+  if (heap.proxy != nullptr) [[unlikely]]
+    return detail::ProxyUpdate(heap, ProxyOp::kXor, at, value, device);
   return detail::SystemAtomic<T>(*detail::WordAt(heap, at, device)).fetch_xor(value, detail::order::kRelaxed);
 }
 template <class T>
 CHATTY_FN T AtomicFetchMin(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
+  if (heap.proxy != nullptr) [[unlikely]]
+    return detail::ProxyUpdate(heap, ProxyOp::kMin, at, value, device);
   T* const word = detail::WordAt(heap, at, device);
 #if CHATTY_DEVICE_CODE
   return detail::SystemAtomic<T>(*word).fetch_min(value, detail::order::kRelaxed);
@@ -211,6 +294,8 @@ CHATTY_FN T AtomicFetchMin(const SymmetricRef& heap, Symmetric<T> at, std::type_
 }
 template <class T>
 CHATTY_FN T AtomicFetchMax(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
+  if (heap.proxy != nullptr) [[unlikely]]
+    return detail::ProxyUpdate(heap, ProxyOp::kMax, at, value, device);
   T* const word = detail::WordAt(heap, at, device);
 #if CHATTY_DEVICE_CODE
   return detail::SystemAtomic<T>(*word).fetch_max(value, detail::order::kRelaxed);
@@ -225,6 +310,8 @@ template <class Scope, class T>
 CHATTY_FN bool Test(const Scope& scope, const SymmetricRef& heap, Symmetric<T> at, Compare compare,
                     std::type_identity_t<T> value) {
   bool holds = true;
+  if (heap.proxy != nullptr && scope.rank() == 0) [[unlikely]]
+    detail::ProxyAwaitOwn(heap);
   if (scope.rank() == 0) holds = Holds(compare, detail::LoadAcquire(detail::WordAt(heap, at, heap.me)), value);
   return scope.All(holds);
 }
@@ -237,6 +324,8 @@ template <class Scope, class T>
                                        std::type_identity_t<T> value, std::uint32_t from = kAnyDevice) {
   bool held = true;
   if (scope.rank() == 0) {
+    if (heap.proxy != nullptr) [[unlikely]]
+      detail::ProxyAwaitOwn(heap);
     const T* const word = detail::WordAt(heap, at, heap.me);
     held = detail::Await(heap, detail::Awaited<T>{word, compare, value, WaitKind::kWord, from});
   }

@@ -1,6 +1,8 @@
 /// \file
 /// What a kernel gets of a symmetric heap, by value: places that are the same on every device, and each device's base
-/// pointer. The pointers are resolved on the host, so that no kernel is compiled for a backend.
+/// pointer. The pointers are resolved on the host, so that no kernel is compiled for a backend. Where a kernel cannot
+/// address other devices' memory, their pointers are null, and the operations ask a thread of the host
+/// (comm/symmetric/proxy.h).
 #pragma once
 
 #include <cstddef>
@@ -30,7 +32,7 @@ namespace symmetric {
 enum class Compare : std::uint8_t { kEqual, kNotEqual, kGreater, kGreaterEqual, kLess, kLessEqual };
 
 /// What a wait waits for.
-enum class WaitKind : std::uint8_t { kWord, kBarrier };
+enum class WaitKind : std::uint8_t { kWord, kBarrier, kProxy, kReplyCell };
 
 /// Why a wait ended before its condition held.
 enum class WaitEnd : std::uint32_t { kNone, kTimeout, kAbort };
@@ -54,6 +56,8 @@ struct WaitReport {
 /// A line of all caches between devices, in bytes. Flags of different writers have a line each.
 inline constexpr std::size_t kLine = 128;
 
+struct ProxyPort;
+
 /// The words at the begin of each device's block by which devices meet. One epoch is one barrier.
 struct Control {
   /// The last epoch at which a device has arrived, written by this device alone.
@@ -74,11 +78,12 @@ struct Control {
 struct SymmetricRef {
   std::uint32_t me = 0;                     ///< this device's number in the run: OpenSHMEM's my_pe
   std::uint32_t size = 0;                   ///< devices of the run: OpenSHMEM's n_pes
-  std::byte* base[kMaxDevices] = {};        ///< each device's block, by number
+  std::byte* base[kMaxDevices] = {};        ///< each device's block, by number; null if kernels do not address it
   std::uint32_t* abort = nullptr;           ///< host memory, shared by all devices: non-zero ends every wait
   symmetric::WaitReport* report = nullptr;  ///< host memory, this device's
   std::uint64_t timeout_ns = 0;             ///< longest wait
   DelayedStores* delays = nullptr;          ///< on host devices, in tests: stores that take effect later; else null
+  symmetric::ProxyPort* proxy = nullptr;    ///< this device's way to a thread that does what stores cannot; else null
 
   /// The array's address on `device`.
   template <class T>
@@ -90,10 +95,8 @@ struct SymmetricRef {
   CHATTY_FN T* Own(Symmetric<T> place) const {
     return At(place, me);
   }
-  /// The words by which `device` meets others.
-  CHATTY_FN symmetric::Control& control(std::uint32_t device) const {
-    return *reinterpret_cast<symmetric::Control*>(base[device]);
-  }
+  /// The words by which this device meets others.
+  CHATTY_FN symmetric::Control& control() const { return *reinterpret_cast<symmetric::Control*>(base[me]); }
 };
 
 }  // namespace chatty

@@ -54,8 +54,15 @@ struct Rings {
   }
 };
 
-/// Allocates rings of `capacity` entries, a power of two. Throws as SymmetricHeap::Allocate.
+/// Allocates rings of `capacity` entries, a power of two. Throws as SymmetricHeap::Allocate, and CapabilityError if kernels
+/// do not address all devices' memory: an entry is one store.
 inline Rings MakeRings(SymmetricHeap& heap, std::uint32_t capacity) {
+  if (!heap.backend().addressable) {
+    Throw<CapabilityError>(
+        "rings between devices need kernels that store into each other's memory, and backend '{}' of the symmetric heap has "
+        "none; choose another",
+        heap.backend().name);
+  }
   CHATTY_CHECK(capacity != 0 && (capacity & (capacity - 1)) == 0, "a ring of {} entries", capacity);
   const std::size_t devices = heap.size();
   Rings rings;

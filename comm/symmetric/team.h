@@ -7,7 +7,8 @@
 ///
 /// Orders: an arrival is `atom.acq_rel.gpu`, so the last block has seen what its device's blocks did. It then calls
 /// `fence.acq_rel.sys` and stores flags, `st.relaxed.sys`; polls are `ld.acquire.sys`. So what any thread of any device did
-/// before the barrier is seen by all threads of all devices behind it: a barrier contains a Quiet of every scope.
+/// before the barrier is seen by all threads of all devices behind it: a barrier contains a Quiet of every scope. With a
+/// proxy the flags are requests like all others, which each device's proxy completes in their order: the same holds.
 ///
 /// All blocks of a grid must be resident at once: launch it cooperatively.
 #pragma once
@@ -23,6 +24,20 @@
 #include "chatty/comm/symmetric/wait.h"
 #include "chatty/core/macros.h"
 
+namespace chatty::detail {
+
+/// Where device `writer` writes that it has arrived at a barrier, in every device's block.
+CHATTY_FN Symmetric<std::uint64_t> FlagOf(std::uint32_t writer) {
+  return {offsetof(symmetric::Control, flags) + writer * sizeof(symmetric::Control::Flag), 1};
+}
+
+/// Where device `writer` writes its value of a reduction or broadcast, in every device's block.
+CHATTY_FN Symmetric<std::uint64_t> ValueOf(std::uint32_t writer, std::uint64_t parity) {
+  return {offsetof(symmetric::Control, values) + (parity * kMaxDevices + writer) * sizeof(std::uint64_t), 1};
+}
+
+}  // namespace chatty::detail
+
 namespace chatty::symmetric {
 
 /// All devices of a run, as a thread of a grid sees them. Every thread of every device makes one at its kernel's begin and
@@ -30,8 +45,7 @@ namespace chatty::symmetric {
 class Team {
  public:
   /// Begins at the barrier at which this device's earlier kernels of the run ended.
-  CHATTY_FN explicit Team(const SymmetricRef& heap)
-      : heap_(&heap), epoch_(detail::LoadRelaxed(&heap.control(heap.me).epoch)) {}
+  CHATTY_FN explicit Team(const SymmetricRef& heap) : heap_(&heap), epoch_(detail::LoadRelaxed(&heap.control().epoch)) {}
 
   CHATTY_FN const SymmetricRef& heap() const { return *heap_; }  ///< not owned
   CHATTY_FN std::uint64_t epoch() const { return epoch_; }       ///< barriers so far
@@ -48,7 +62,7 @@ class Team {
 [[nodiscard]] CHATTY_FN bool Barrier(Team& team) {
   const Block block;
   const SymmetricRef& heap = team.heap();
-  Control& home = heap.control(heap.me);
+  Control& home = heap.control();
   team.Advance();
   block.Sync();
   if (block.rank() == 0 && detail::CountArrival(&home.arrived) + 1 == Grid().blocks()) {
@@ -56,7 +70,7 @@ class Team {
     detail::StoreRelaxed(&home.epoch, team.epoch());
     Fence(Thread(), heap);
     for (std::uint32_t device = 0; device < heap.size; ++device) {
-      detail::Set(heap, &heap.control(device).flags[heap.me].epoch, team.epoch());
+      detail::Set(heap, detail::FlagOf(heap.me), team.epoch(), device);
     }
   }
   bool met = true;
@@ -104,11 +118,11 @@ template <class T, class Op>
     std::uint64_t bits = 0;
     memcpy(&bits, value, sizeof(T));
     for (std::uint32_t device = 0; device < heap.size; ++device) {
-      detail::Set(heap, &heap.control(device).values[parity][heap.me], bits);
+      detail::Set(heap, detail::ValueOf(heap.me, parity), bits, device);
     }
   }
   if (!Barrier(team)) return false;
-  const std::uint64_t* const values = heap.control(heap.me).values[parity];
+  const std::uint64_t* const values = heap.control().values[parity];
   T result{};
   for (std::uint32_t device = 0; device < heap.size; ++device) {
     const std::uint64_t bits = detail::LoadRelaxed(values + device);
@@ -131,11 +145,11 @@ template <class T>
     std::uint64_t bits = 0;
     memcpy(&bits, value, sizeof(T));
     for (std::uint32_t device = 0; device < heap.size; ++device) {
-      detail::Set(heap, &heap.control(device).values[parity][root], bits);
+      detail::Set(heap, detail::ValueOf(root, parity), bits, device);
     }
   }
   if (!Barrier(team)) return false;
-  const std::uint64_t bits = detail::LoadRelaxed(heap.control(heap.me).values[parity] + root);
+  const std::uint64_t bits = detail::LoadRelaxed(heap.control().values[parity] + root);
   memcpy(value, &bits, sizeof(T));
   return true;
 }
@@ -148,10 +162,9 @@ template <class T, class Op>
   const SymmetricRef& heap = team.heap();
   if (!Barrier(team)) return false;  // all sources are written
   for (std::size_t i = Grid().rank(); i < count; i += Grid().threads()) {
-    T result = detail::LoadRelaxed(heap.At(from + i, 0));
-    for (std::uint32_t device = 1; device < heap.size; ++device)
-      result = op(result, detail::LoadRelaxed(heap.At(from + i, device)));
-    detail::Set(heap, heap.Own(to + i), result);
+    T result = AtomicFetch(heap, from + i, 0);
+    for (std::uint32_t device = 1; device < heap.size; ++device) result = op(result, AtomicFetch(heap, from + i, device));
+    detail::SetOwn(heap, to + i, result);
   }
   return Barrier(team);  // all sources are read
 }

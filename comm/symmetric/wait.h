@@ -100,7 +100,7 @@ struct Awaited {
 template <class T>
 CHATTY_FN void Report(const SymmetricRef& heap, const Awaited<T>& awaited, T seen, std::uint64_t waited_ns,
                       symmetric::WaitEnd end) {
-  std::uint32_t* const claimed = &heap.control(heap.me).reported;
+  std::uint32_t* const claimed = &heap.control().reported;
   if (SystemAtomic<std::uint32_t>(*claimed).exchange(1u, order::kRelaxed) == 0) {
     symmetric::WaitReport& report = *heap.report;
     report.from = awaited.from;
@@ -127,7 +127,7 @@ CHATTY_FN bool Await(const SymmetricRef& heap, const Awaited<T>& awaited) {
     if (!Pause(heap, tries)) continue;
     const std::uint64_t now = Nanoseconds();
     if (begin == 0) begin = read = now;
-    if (LoadRelaxed(&heap.control(heap.me).reported) != 0) return false;  // another wait of this device has ended in vain
+    if (LoadRelaxed(&heap.control().reported) != 0) return false;  // another wait of this device has ended in vain
     const bool over = now - begin > heap.timeout_ns;
     bool aborted = false;
     if (over || now - read >= AbortReadNs()) {  // also at the end: another device may have failed, which is the cause

@@ -28,11 +28,20 @@ struct GridShape {
   unsigned blocks = 32, threads = 128;
 };
 
+/// "cuda:0,1" or "cuda:0,1 proxy": devices, and the backend of their heap if it is not the usual one.
+struct Place {
+  explicit Place(const std::string& text)
+      : devices(text.substr(0, text.find(' '))),
+        backend(text.find(' ') == std::string::npos ? "auto" : text.substr(text.find(' ') + 1)) {}
+  std::string devices, backend;
+};
+
 /// Devices and their symmetric heap.
 struct Heap {
-  Heap(const std::string& selection, std::size_t bytes, SymmetricOptions options)
-      : owners(OpenDevices(ParseDevices(selection), 1)) {
+  Heap(const std::string& place, std::size_t bytes, SymmetricOptions options)
+      : owners(OpenDevices(ParseDevices(Place(place).devices), 1)) {
     for (const auto& owner : owners) devices.push_back(owner.get());
+    options.backend = Place(place).backend;
     heap.emplace(devices, bytes, options);
   }
   SymmetricHeap* operator->() { return &*heap; }
@@ -107,6 +116,7 @@ void RunOnAll(SymmetricHeap& heap, const Function& function, [[maybe_unused]] Gr
   if (heap.device(0).kind() == DeviceKind::kCuda) {
 #if CHATTY_CUDA_COMPILER
     Launch(heap, function, shape);
+    heap.Complete();
 #endif
     return;
   }
@@ -119,6 +129,7 @@ void RunOnAll(SymmetricHeap& heap, const Function& function, [[maybe_unused]] Gr
     });
   }
   for (std::thread& thread : threads) thread.join();
+  heap.Complete();
 }
 
 }  // namespace chatty::test

@@ -48,7 +48,12 @@ struct Instance {
   CHATTY_FN std::uint32_t Home(unsigned role) const { return role % heap.size; }
   /// Keeps a result, on device 0, past any delay.
   CHATTY_FN void Keep(unsigned number, std::uint64_t value) const {
-    detail::StoreRelaxed(heap.At(registers + (index * kRegisters + number), 0), value);
+    const Words place = registers + (index * kRegisters + number);
+    if (heap.base[0] == nullptr) {
+      sym::AtomicSet(heap, place, value, 0);
+    } else {
+      detail::StoreRelaxed(heap.At(place, 0), value);
+    }
   }
   /// Reads a word of this device as a kernel reads data: by a plain load on a GPU, which may come from its L1. On a host,
   /// where a wrong program would have undefined behaviour, by a relaxed one.
@@ -261,13 +266,13 @@ struct LitmusResult {
 
 /// Runs at least `instances` instances, `batch` at a time.
 template <class Litmus>
-LitmusResult RunLitmus(const std::string& devices, std::uint64_t instances, std::uint64_t batch, Layout layout,
+LitmusResult RunLitmus(const std::string& place, std::uint64_t instances, std::uint64_t batch, Layout layout,
                        DelayedStores* delays = nullptr, GridShape shape = {}) {
   SymmetricOptions options;
   options.timeout = std::chrono::minutes(1);  // a hang
   options.delays = delays;
   const std::size_t words = batch * kLocations, registers = batch * kRegisters;
-  Heap heap(devices, (words + registers) * sizeof(std::uint64_t) + 4096, options);
+  Heap heap(place, (words + registers) * sizeof(std::uint64_t) + 4096, options);
   LitmusKernel<Litmus> kernel{heap->Allocate<std::uint64_t>(words), heap->Allocate<std::uint64_t>(registers),
                               heap->Allocate<std::uint64_t>(1),     batch,
                               (instances + batch - 1) / batch,      layout};

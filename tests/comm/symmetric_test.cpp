@@ -1,10 +1,13 @@
 #include "../core/waits.h"
+#include "chatty/comm/symmetric/ring.h"
 #include "symmetric_test_body.h"
 
 namespace chatty::test {
 namespace {
 
 INSTANTIATE_TEST_SUITE_P(Host, SymmetricTest, testing::Values("host:1", "host:2", "host:4"));
+INSTANTIATE_TEST_SUITE_P(HostProxy, SymmetricTest,
+                         testing::Values("host:1 proxy", "host:2 proxy", "host:3 proxy", "host:4 proxy"));
 
 /// A host device whose memory no other device addresses, as a GPU without a link.
 class Unreachable final : public Device {
@@ -44,12 +47,201 @@ TEST(SymmetricHeap, RefusesDevicesThatDoNotReachEachOther) {
     EXPECT_EQ(
         std::string(error.what()),
         "a symmetric heap needs devices that address each other's memory, and host:0 cannot address that of host:1; take "
-        "devices with a link between each two (`chatty topology`), or exchange through a transport");
+        "devices with a link between each two (`chatty topology`), exchange through a transport, or choose backend proxy");
   }
   EXPECT_THROW(SymmetricHeap({}, 1024), UsageError);
   SymmetricOptions endless;
   endless.timeout = std::chrono::milliseconds(0);
   EXPECT_THROW(SymmetricHeap(std::span(both, 1), 1024, endless), UsageError);
+}
+
+TEST(SymmetricHeap, ProxyJoinsDevicesThatDoNotReachEachOther) {
+  const std::unique_ptr<Device> near = MakeHostDevice(0, 1);
+  Unreachable far(1);
+  Device* const both[] = {near.get(), &far};
+  SymmetricOptions options;
+  options.backend = "proxy";
+  SymmetricHeap heap(both, 1024, options);
+  const Symmetric<std::uint32_t> word = heap.Allocate<std::uint32_t>(1);
+  heap.BeginRun();
+  sym::AtomicFetchAdd(heap.ref(0), word, 5, 1);
+  EXPECT_EQ(sym::AtomicFetchAdd(heap.ref(1), word, 2, 1), 5u);
+  EXPECT_EQ(*heap.data(word, 1), 7u);
+  heap.Check();
+}
+
+template <class Error>
+std::string ErrorOf(const std::string& devices, const SymmetricOptions& options) {
+  const std::vector<std::unique_ptr<Device>> owners = OpenDevices(ParseDevices(devices), 1);
+  std::vector<Device*> all;
+  all.reserve(owners.size());
+  for (const auto& owner : owners) all.push_back(owner.get());
+  try {
+    const SymmetricHeap heap(all, 1024, options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(SymmetricBackends, AreChosenByName) {
+  SymmetricOptions options;
+  EXPECT_EQ(Heap("host:2", 64, options)->backend().name, "host");
+  EXPECT_EQ(Heap("host:2 proxy", 64, options)->backend().name, "proxy");
+  EXPECT_EQ(FindSymmetricBackend("auto", DeviceKind::kCuda).name, "p2p");
+  for (const SymmetricBackend& backend : SymmetricBackends()) {
+    EXPECT_FALSE(backend.description.empty());
+    for (const DeviceKind kind : {DeviceKind::kHost, DeviceKind::kCuda}) {
+      if (kind == DeviceKind::kHost ? backend.host : backend.cuda) {
+        EXPECT_EQ(&FindSymmetricBackend(backend.name, kind), &backend);
+      } else {
+        EXPECT_THROW(FindSymmetricBackend(backend.name, kind), UsageError);
+      }
+    }
+  }
+  options.backend = "porxy";
+  EXPECT_EQ(ErrorOf<UsageError>("host:1", options),
+            "symmetric heaps have no backend 'porxy' (did you mean 'proxy'?); choose one of auto, host, proxy");
+  options.backend = "lsa";
+  EXPECT_EQ(ErrorOf<UsageError>("host:1", options),
+            "backend 'lsa' of symmetric heaps is for GPUs, and these are host devices; choose one of auto, host, proxy");
+  DelayedStores delays(1, {1, false});
+  options.backend = "proxy";
+  options.delays = &delays;
+  EXPECT_EQ(ErrorOf<UsageError>("host:1", options), "stores are delayed with backend host only, not with proxy");
+}
+
+TEST(SymmetricProxy, RingsAreRefused) {
+  Heap heap("host:2 proxy", 1 << 16, SymmetricOptions());
+  EXPECT_THROW(sym::MakeRings(*heap, 64), CapabilityError);
+}
+
+/// More words than the ring has places, each with a wait for its own request alone: also the words that are written twice.
+TEST(SymmetricProxy, RequestsTakeEffectInTheirOrder) {
+  Heap heap("host:2 proxy", 1 << 16, SymmetricOptions());
+  const Symmetric<std::uint64_t> words = heap->Allocate<std::uint64_t>(64);
+  heap->BeginRun();
+  const SymmetricRef ref = heap->ref(0);
+  for (std::uint64_t i = 0; i < 5 * sym::ProxyPort::kCapacity; ++i) sym::AtomicSet(ref, words + i % 64, i, i % 2);
+  for (std::uint32_t device = 0; device < 2; ++device) {
+    for (std::uint64_t i = device; i < 64; i += 2) {
+      EXPECT_EQ(sym::AtomicFetch(ref, words + i, device), 5 * sym::ProxyPort::kCapacity - 64 + i);
+    }
+  }
+  for (std::uint64_t i = 1; i <= 300; ++i) {  // the device sees its own changes of its own words
+    sym::AtomicSet(ref, words, i, 0);
+    ASSERT_EQ(sym::AtomicFetch(ref, words, 0), i);
+    sym::AtomicSet(ref, words, 0, 0);
+    ASSERT_TRUE(sym::Test(Thread(), ref, words, Compare::kEqual, 0));
+    sym::PutSignal(Thread(), ref, words + 2, &i, 1, words, i, SignalOp::kAdd, 0);
+    ASSERT_TRUE(sym::WaitUntil(Thread(), ref, words, Compare::kNotEqual, 0));
+    ASSERT_EQ(*heap->data(words + 2, 0), i);
+  }
+  heap->Check();
+}
+
+/// Sources and targets of all sizes, and types of words that a proxy reads each in its own way.
+TEST(SymmetricProxy, BytesAndWordsArriveWhole) {
+  Heap heap("host:2 proxy", 1 << 16, SymmetricOptions());
+  const Symmetric<std::uint8_t> bytes = heap->Allocate<std::uint8_t>(256);
+  heap->BeginRun();
+  const SymmetricRef ref = heap->ref(0);
+  std::vector<std::uint8_t> source(101), back(101);
+  for (std::size_t size = 0; size <= 100; ++size) {
+    for (std::size_t i = 0; i < size; ++i) source[i] = static_cast<std::uint8_t>(Hash(i, size));
+    sym::Put(Thread(), ref, bytes + 3, source.data() + size % 2, size - size % 2 * (size > 0), 1);
+    sym::Get(Thread(), ref, back.data(), bytes + 3, size - size % 2 * (size > 0), 1);
+    ASSERT_TRUE(std::equal(back.begin(), back.begin() + static_cast<std::ptrdiff_t>(size - size % 2),
+                           source.begin() + static_cast<std::ptrdiff_t>(size % 2)))
+        << size;
+  }
+  const Symmetric<std::int32_t> low = heap->Allocate<std::int32_t>(1);
+  sym::AtomicFetchAdd(ref, low, -7, 1);
+  EXPECT_EQ(sym::AtomicFetchMin(ref, low, 3, 1), -7);
+  EXPECT_EQ(sym::AtomicFetchMax(ref, low, 3, 1), -7);
+  EXPECT_EQ(sym::AtomicFetch(ref, low, 1), 3);
+  const Symmetric<double> real = heap->Allocate<double>(1);
+  sym::AtomicSet(ref, real, -0.5, 1);
+  EXPECT_EQ(sym::AtomicFetchAdd(ref, real, 0.75, 1), -0.5);
+  EXPECT_EQ(sym::AtomicFetchMin(ref, real, -8, 1), 0.25);
+  EXPECT_EQ(sym::AtomicCompareSwap(ref, real, -8, 2.5, 1), -8);
+  EXPECT_EQ(sym::AtomicCompareSwap(ref, real, -8, 4.5, 1), 2.5);
+  EXPECT_EQ(sym::AtomicSwap(ref, real, -8, 1), 2.5);
+  EXPECT_EQ(sym::AtomicFetch(ref, real, 1), -8);
+  heap->Check();
+}
+
+/// A source changes as soon as Put and PutSignal return, and a target is read as soon as Get does.
+TEST(SymmetricProxy, SourcesAreReadAndTargetsWrittenOnReturn) {
+  Heap heap("host:2 proxy", 1 << 20, SymmetricOptions());
+  constexpr std::size_t kWords = 4096;
+  const Symmetric<std::uint64_t> words = heap->Allocate<std::uint64_t>(kWords), signal = heap->Allocate<std::uint64_t>(1);
+  heap->BeginRun();
+  const SymmetricRef ref = heap->ref(0);
+  std::vector<std::uint64_t> source(kWords), target(kWords);
+  for (std::uint64_t i = 1; i <= 300; ++i) {
+    std::fill(source.begin(), source.end(), i);
+    if (i % 2 == 0) {
+      sym::Put(Thread(), ref, words, source.data(), kWords, 1);
+    } else {
+      sym::PutSignal(Thread(), ref, words, source.data(), kWords, signal, i, SignalOp::kSet, 1);
+    }
+    std::fill(source.begin(), source.end(), 0);
+    sym::Get(Thread(), ref, target.data(), words, kWords, 1);
+    ASSERT_EQ(target, std::vector<std::uint64_t>(kWords, i));
+  }
+  heap->Check();
+}
+
+/// A place that was reserved and never written holds up all later requests: the waits for them end at their deadline.
+TEST(SymmetricProxy, WaitForRequestsHasADeadlineAndWords) {
+  SymmetricOptions options;
+  options.timeout = std::chrono::hours(1);
+  Heap heap("host:2 proxy", 4096, options);
+  const Symmetric<std::uint64_t> word = heap->Allocate<std::uint64_t>(1);
+  heap->BeginRun();
+  const SymmetricRef ref = heap->ref(0);
+  detail::SystemAtomic<std::uint64_t>(ref.proxy->posted).fetch_add(1);
+  std::atomic<bool> ended{false};
+  std::thread run([&] {
+    sym::AtomicFetchAdd(ref, word, 1, 1);
+    ended = true;
+  });
+  while (!ended) {
+    EXPECT_TRUE(waits::AwaitQuiet());
+    waits::Advance(std::chrono::hours(1));
+  }
+  run.join();
+  const std::string text = heap->Describe(0);
+  EXPECT_EQ(text.find("host:0 waited "), 0u) << text;
+  EXPECT_NE(text.find(" ms for its proxy: 0 of its requests are complete, not 2; the longest wait is 3600000 ms"),
+            std::string::npos)
+      << text;
+  EXPECT_THROW(heap->Check(), TimeoutError);
+  heap->BeginRun();
+  EXPECT_EQ(sym::AtomicFetchAdd(ref, word, 1, 1), 0u) << "what was held up is forgotten";
+  EXPECT_NO_THROW(heap->Check());
+}
+
+/// A request that cannot be served ends the run of all devices, and Check throws what happened.
+TEST(SymmetricProxy, FailureEndsAllWaits) {
+  Heap heap("host:2 proxy", 4096, SymmetricOptions());
+  const Symmetric<std::uint64_t> word = heap->Allocate<std::uint64_t>(1);
+  heap->BeginRun();
+  const SymmetricRef ref = heap->ref(0);
+  std::thread other([&] { EXPECT_FALSE(sym::WaitUntil(Thread(), heap->ref(1), word, Compare::kNotEqual, 0)); });
+  const std::uint64_t nonsense = sym::ProxyRequest::Head(static_cast<sym::ProxyOp>(200), {}, 1);
+  EXPECT_EQ(detail::ProxyAsk(ref, nonsense, word.offset, 8, 0, 0), 0u);
+  other.join();
+  try {
+    heap->Check();
+    ADD_FAILURE() << "there is no operation 200";
+  } catch (const InternalError& error) {
+    EXPECT_NE(std::string(error.what()).find("asked for operation 200"), std::string::npos) << error.what();
+  }
+  heap->BeginRun();
+  EXPECT_EQ(sym::AtomicFetchAdd(ref, word, 1, 1), 0u);
+  EXPECT_NO_THROW(heap->Check());
 }
 
 /// The deadline of a wait is by the clock, which the test sets forward: a wait of an hour ends.
