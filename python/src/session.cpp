@@ -134,7 +134,9 @@ Outcome KeptSession::Run(Request request, std::stop_source& stop, bool waits) {
     } catch (const OutOfMemoryError&) {  // it comes from no pool, so the pools have to give back what jobs have had
       jobs_.clear();
       for (Device* const device : session_->devices()) {
-        if (device->kind() == DeviceKind::kCuda && device->index() == *request.gpu) device->ReleaseKeptMemory();
+        if (device->kind() == DeviceKind::kCuda && device->index() == *request.gpu) {
+          device->ReleaseKeptMemory({nullptr, request.options.timeout});
+        }
       }
       outcome.placed = AllocateGpuMemory(*request.gpu, bytes);
     }
