@@ -40,8 +40,9 @@ class Program:
         reduction: how messages are combined.
     """
 
-    def __init__(self, registry: _core.Registry, description: dict[str, Any]) -> None:
+    def __init__(self, registry: _core.Registry, description: dict[str, Any], *, host_only: bool = False) -> None:
         self._registry = registry
+        self._host_only = host_only  # "auto" takes no GPUs then
         self.name: str = description["name"]
         self.summary: str = description["summary"]
         self.parameters: list[dict[str, Any]] = description["parameters"]
@@ -89,6 +90,8 @@ class Program:
                 raise UsageError("a session has its devices; give devices and partition where it is made")
             return graph._run(self, value, trace, progress, arguments)
         kept = Graph(graph)
+        if devices == "auto" and self._host_only:
+            devices = "host"
         return kept._kept_session(devices, partition)._run(self, value, trace, progress, arguments)
 
     def _data(self, name: str, given: Any) -> np.ndarray:

@@ -508,6 +508,26 @@ def test_one_gpu_is_used_without_a_context_on_another() -> None:
 
 
 @on_gpu
+def test_a_program_in_source_runs_on_gpus(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from test_compile import REACH
+
+    monkeypatch.setenv("CHATTYGRAPH_CACHE", str(tmp_path))
+    matrix = random_matrix(2000, 9000, 4)
+    try:
+        hops = cg.program(REACH, cuda=True)
+    except cg.CapabilityError as error:
+        assert "no nvcc" in str(error)
+        hops = cg.program(REACH)
+        assert cg.run(hops, matrix, source=0).statistics.devices[0]["device"] == "host:0"
+        pytest.skip("no nvcc")
+    expected = hops(matrix, source=0, limit=5, devices="host:1")
+    run = cg.run(hops, matrix, source=0, limit=5)
+    assert run.statistics.devices[0]["device"].startswith("cuda:") and np.array_equal(run.values, expected)
+    if cg.cuda_devices() > 1:
+        assert np.array_equal(hops(matrix, source=0, limit=5, devices="cuda:0,1"), expected)
+
+
+@on_gpu
 def test_threads(library) -> None:
     matrix = random_matrix(2000, 9000, 4)
     graph = cg.Graph.from_csr(*map(library.array, (matrix.indptr, matrix.indices, matrix.data)))
