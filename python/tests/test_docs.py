@@ -37,6 +37,20 @@ def test_examples(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert names["passed"] and (tmp_path / "run.json").exists()
 
 
+TABLE = re.compile(r"<!-- python-(\w+): begin -->\n(.*?)\n<!-- python-\1: end -->", re.DOTALL)
+
+
+def test_tables_are_those_of_the_records() -> None:
+    tables = dict(TABLE.findall(PAGE.read_text()))
+    assert set(tables) == {"edges", "csr"}
+    for start, text in tables.items():
+        (record,) = re.findall(r"\(\.\./(bench/results/[\w.-]+\.json)\)", text)
+        assert json.loads((ROOT / record).read_text())["start"] == start
+        command = [sys.executable, str(ROOT / "bench" / "python.py"), "--show", str(ROOT / record)]
+        shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+        assert text == shown.rstrip("\n")
+
+
 COMMAND = re.compile(r"python -c ([\"'].*)")
 
 
