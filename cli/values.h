@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "chatty/core/error.h"
 #include "chatty/core/graph.h"
 #include "chatty/framework/registry.h"
 #include "chatty/io/results.h"
@@ -19,26 +18,6 @@ inline constexpr std::string_view kResultsHelp =
     "the first vertex; or a JSON object with first_id, or ids where they leave gaps, and values if it ends in .json.\n"
     "Ids, and values that are vertices, are the file's own (--ids zero: counted from 0). What is not reached has level\n"
     "or distance `infinity` (in integer arrays the type's largest value, in JSON null) and parent -1.";
-
-/// Calls body(T{}) with the type that `type` names.
-template <class Body>
-auto WithType(ScalarType type, Body&& body) {
-  switch (type) {
-    case ScalarType::kUint32:
-      return body(std::uint32_t{});
-    case ScalarType::kInt32:
-      return body(std::int32_t{});
-    case ScalarType::kUint64:
-      return body(std::uint64_t{});
-    case ScalarType::kInt64:
-      return body(std::int64_t{});
-    case ScalarType::kFloat32:
-      return body(float{});
-    case ScalarType::kFloat64:
-      return body(double{});
-  }
-  throw InternalError("an unknown scalar type");
-}
 
 /// In which form results are written.
 struct ValueForm {

@@ -14,6 +14,14 @@ namespace chatty::detail {
 /// As ThrowCuda, for an error of device `label` that appears during a wait for `operation`.
 [[noreturn]] void ThrowCudaWork(cudaError_t error, std::string_view label, std::string_view operation);
 
+/// Whether the primary context of a GPU exists. A runtime call that has this GPU as the current one would create it, with
+/// some hundred MB of the GPU's memory; this asks the driver and creates none. True where the driver cannot be asked.
+bool HasPrimaryContext(int ordinal);
+/// Makes the primary context of a GPU the calling thread's current one, and keeps the GPU that the runtime has for threads
+/// without a context. Throws DeviceError.
+void PushPrimaryContext(int ordinal);
+void PopPrimaryContext(int ordinal) noexcept;  ///< the end of PushPrimaryContext
+
 }  // namespace chatty::detail
 
 /// Throws DeviceError, or OutOfMemoryError for a failed allocation. The text contains the call and CUDA's description. After
@@ -30,17 +38,25 @@ namespace chatty::detail {
 namespace chatty {
 
 /// Makes a GPU current during its lifetime. Some calls check addresses against the current device, and other devices may
-/// not access a pool's memory without a grant.
+/// not access a pool's memory without a grant. cudaSetDevice creates a context. So where the GPU that was current before has
+/// none, it is not made current again: the other's context is pushed and popped instead.
 class AsCurrent {
  public:
   /// Throws DeviceError.
   explicit AsCurrent(int ordinal) {
     CHATTY_CUDA(cudaGetDevice(&before_));
-    changed_ = before_ != ordinal;
-    if (changed_) CHATTY_CUDA(cudaSetDevice(ordinal));
+    if (before_ == ordinal) return;
+    if (detail::HasPrimaryContext(before_)) {
+      CHATTY_CUDA(cudaSetDevice(ordinal));
+      changed_ = true;
+    } else {
+      detail::PushPrimaryContext(ordinal);
+      pushed_ = ordinal;
+    }
   }
   ~AsCurrent() {
     if (changed_) cudaSetDevice(before_);
+    if (pushed_ >= 0) detail::PopPrimaryContext(pushed_);
   }
   AsCurrent(const AsCurrent&) = delete;
   AsCurrent& operator=(const AsCurrent&) = delete;
@@ -48,6 +64,7 @@ class AsCurrent {
  private:
   int before_ = 0;
   bool changed_ = false;
+  int pushed_ = -1;  // none
 };
 
 }  // namespace chatty

@@ -103,8 +103,9 @@ class Device {
   /// Bytes included in free_memory() that only this device can allocate, because its pool keeps freed memory. Other devices
   /// on the same GPU cannot use them.
   virtual std::uint64_t kept_memory() { return 0; }
-  /// Gives kept_memory() back, so that others can allocate it. Waits for the main stream. Throws DeviceError.
-  virtual void ReleaseKeptMemory() {}
+  /// Gives kept_memory() back, so that others can allocate it. Waits for the main stream, as Stream::Synchronize does with
+  /// this context. Throws DeviceError, TimeoutError, AbortedError.
+  virtual void ReleaseKeptMemory(const WaitContext& /*wait*/ = {}) {}
   /// The resource that allocates this device's buffers.
   virtual MemoryResource& memory() = 0;
   /// Replaces the resource that memory() returns, for limits and failure injection. Null restores the default one.

@@ -215,8 +215,8 @@ class CudaDevice final : public Device {
     return free + memory_->kept();
   }
   std::uint64_t kept_memory() override { return memory_->kept(); }
-  void ReleaseKeptMemory() override {
-    stream_->Synchronize({});  // what is freed on the stream is in the pool after it
+  void ReleaseKeptMemory(const WaitContext& wait) override {
+    stream_->Synchronize(wait);  // what is freed on the stream is in the pool after it
     CHATTY_CUDA(cudaMemPoolTrimTo(memory_->pool(), 0));
   }
   MemoryResource& memory() override { return resource_ != nullptr ? *resource_ : *memory_; }

@@ -23,7 +23,12 @@ void CopyFromGpu(void*, int ordinal, const void*, std::size_t count, std::size_t
       ordinal, count * width);
 }
 
-KeepCurrentGpu::KeepCurrentGpu() { static_cast<void>(before_); }
+bool KeepCurrentGpu::IsPossible() { return true; }
+
+KeepCurrentGpu::KeepCurrentGpu() {
+  static_cast<void>(before_);
+  static_cast<void>(context_);
+}
 KeepCurrentGpu::~KeepCurrentGpu() = default;
 #endif
 

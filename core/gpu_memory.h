@@ -29,13 +29,18 @@ void CopyFromGpu(void* host, int ordinal, const void* gpu, std::size_t count, st
 /// callers enter who use CUDA themselves.
 class KeepCurrentGpu {
  public:
+  /// Whether that is possible on this thread without a new context. It is not where the current GPU has no context yet, as
+  /// device 0 in a process that uses device 1 alone: cudaSetDevice would create one. Such work belongs on another thread.
+  static bool IsPossible();
+
   KeepCurrentGpu();
   ~KeepCurrentGpu();  // NOLINT(performance-trivially-destructible): not with CUDA
   KeepCurrentGpu(const KeepCurrentGpu&) = delete;
   KeepCurrentGpu& operator=(const KeepCurrentGpu&) = delete;
 
  private:
-  int before_ = -1;  // none is known
+  int before_ = -1;          // none is known
+  void* context_ = nullptr;  // a CUcontext, which need not be the primary one
 };
 
 }  // namespace chatty

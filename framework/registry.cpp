@@ -25,17 +25,7 @@ std::string_view NameOf(ScalarType type) {
 }
 
 std::size_t SizeOf(ScalarType type) {
-  switch (type) {
-    case ScalarType::kUint32:
-    case ScalarType::kInt32:
-    case ScalarType::kFloat32:
-      return 4;
-    case ScalarType::kUint64:
-    case ScalarType::kInt64:
-    case ScalarType::kFloat64:
-      return 8;
-  }
-  throw InternalError("an unknown scalar type");
+  return WithType(type, []<class T>(T) { return sizeof(T); });
 }
 
 ErasedValues RegisteredJob::OutputTo(Device& target, std::byte* out) { return CopyOutputTo(target, out, {}); }

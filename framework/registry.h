@@ -24,6 +24,26 @@ std::string_view NameOf(ScalarType type);
 /// Bytes of one value.
 std::size_t SizeOf(ScalarType type);
 
+/// Calls body(T{}) with the type that `type` names, and returns what it returns. Throws InternalError for no type.
+template <class Body>
+auto WithType(ScalarType type, Body&& body) {
+  switch (type) {
+    case ScalarType::kUint32:
+      return body(std::uint32_t{});
+    case ScalarType::kInt32:
+      return body(std::int32_t{});
+    case ScalarType::kUint64:
+      return body(std::uint64_t{});
+    case ScalarType::kInt64:
+      return body(std::int64_t{});
+    case ScalarType::kFloat32:
+      return body(float{});
+    case ScalarType::kFloat64:
+      return body(double{});
+  }
+  throw InternalError("an unknown scalar type");
+}
+
 /// A type-erased result: one scalar per vertex, in id order.
 struct ErasedValues {
   /// The type of the values.

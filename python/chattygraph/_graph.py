@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from ._errors import InputError, UsageError
+from ._errors import CapabilityError, InputError, UsageError
 from ._gpu import HOST, Location, first_location, to_host
 
 if TYPE_CHECKING:
     from ._session import Session
 
 __all__ = ["Graph", "GraphLike"]
+
+#: Vertices have the numbers 0 to 2^32 - 2.
+MOST_VERTICES = 2**32 - 2
 
 GraphLike = Any
 """What `Graph` takes: a Graph, a sparse matrix of scipy, cupyx or torch, edge arrays, a pandas.DataFrame, a networkx graph
@@ -26,7 +29,7 @@ or a path."""
 
 def _array(values: Any, name: str) -> np.ndarray:
     """A one-dimensional, contiguous, aligned array in the machine's byte order. Copies only what is not."""
-    array = np.asarray(to_host(values, name))
+    array = _plain(values, name)
     if array.dtype == object or array.dtype.kind not in "biuf":
         raise InputError(f"{name} have the dtype {array.dtype}; they must be numbers")
     if array.ndim != 1:
@@ -38,19 +41,103 @@ def _array(values: Any, name: str) -> np.ndarray:
     return np.require(array, requirements=["C", "A"])
 
 
+def _check_flag(value: Any, name: str, none: bool = False) -> None:
+    """Throws UsageError unless the value is True or False, or None if that is allowed."""
+    if not (isinstance(value, (bool, np.bool_)) or (none and value is None)):
+        raise UsageError(f"{name} {value!r}: it is {'True, False or None' if none else 'True or False'}")
+
+
+def _plain(values: Any, name: str) -> np.ndarray:
+    """An array in host memory. Throws InputError for missing entries, which numpy.asarray would fill with what is there."""
+    values = to_host(values, name)
+    if np.ma.is_masked(values):
+        raise InputError(f"{name} have a mask; fill missing entries or drop them first")
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError) as error:  # lists of different lengths, objects that refuse to be numbers
+        raise InputError(f"{name}: {error}") from None
+
+
 def _vertices(values: Any, name: str) -> np.ndarray:
-    array = _array(values, name)
-    if array.size == 0 and array.dtype.kind == "f":  # numpy's dtype of []
-        array = array.astype(np.int64)
-    if array.dtype.kind not in "iu":
-        raise InputError(f"{name} have the dtype {array.dtype}; vertices are whole numbers, so convert them with astype")
-    return array
+    given = _plain(values, name)
+    if given.dtype.kind in "bf" and not (given.size == 0 and given.dtype.kind == "f"):  # numpy's dtype of [] is a real one
+        raise InputError(f"{name} have the dtype {given.dtype}; vertices are whole numbers, so convert them with astype")
+    array = _array(given, name)
+    return array.astype(np.int64) if array.dtype.kind == "f" else array
 
 
 def _weights(values: Any) -> np.ndarray | None:
     """Weights as numbers; None for a mask, whose entries say no more than that there is an edge."""
     array = _array(values, "weights")
     return None if array.dtype.kind == "b" else array
+
+
+def _check_compressed(indptr: Any, indices: Any, data: Any, major: int, minor: int) -> None:
+    """Throws InputError unless these are the arrays of a matrix with `major` rows, or columns, of `minor` entries."""
+    begins, places = _vertices(indptr, "indptr"), _vertices(indices, "indices")
+    if len(begins) != major + 1:
+        raise InputError(f"indptr has {len(begins)} entries for {major} rows or columns; it has one more than these")
+    if begins[0] != 0 or (begins[1:] < begins[:-1]).any():
+        raise InputError("indptr does not ascend from 0")
+    if begins[-1] != len(places) or len(places) != len(data):
+        raise InputError(f"indptr ends at {begins[-1]}, but there are {len(places)} indices and {len(data)} entries")
+    _check_places(places, minor, "indices")
+
+
+def _check_places(places: np.ndarray, limit: int, name: str) -> None:
+    """Throws InputError for a place that is negative or not below the limit."""
+    wrong = np.flatnonzero((places < 0) | (places >= limit))
+    if len(wrong):
+        raise InputError(f"{name}: entry {wrong[0]} is {places[wrong[0]]}, which is no vertex: they are 0 to {limit - 1}")
+
+
+def _converted(matrix: Any, conversion: str) -> Any:
+    """A matrix in another format, by this method of its own."""
+    try:
+        return getattr(matrix, conversion)()
+    except (IndexError, TypeError, ValueError) as error:
+        raise InputError(f"{conversion}() of the matrix: {error}") from None
+
+
+def _entries(matrix: Any) -> tuple[Any, Any, Any]:
+    """Row, column and value of each entry of a matrix that is checked."""
+    if getattr(matrix, "format", "") != "csr":
+        coo = _converted(matrix, "tocoo")
+        return coo.row, coo.col, coo.data
+    n = matrix.shape[0]
+    _check_compressed(matrix.indptr, matrix.indices, matrix.data, n, n)
+    return np.repeat(np.arange(n), np.diff(_vertices(matrix.indptr, "indptr"))), matrix.indices, matrix.data
+
+
+def checked(matrix: Any) -> Any:
+    """The matrix itself. Throws InputError if it is not square, or its arrays contradict themselves.
+
+    scipy's conversions trust the arrays, and else leave their memory. CSR is checked where a graph is made of it.
+    """
+    if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise InputError(f"an adjacency matrix is square, and this one is {' x '.join(map(str, matrix.shape))}")
+    n, format = matrix.shape[0], getattr(matrix, "format", "")
+    if format == "csc":
+        _check_compressed(matrix.indptr, matrix.indices, matrix.data, n, n)
+    elif format == "bsr":
+        if matrix.data.ndim != 3 or 0 in matrix.data.shape[1:]:
+            raise InputError(f"the data of a matrix in blocks have three dimensions, not the shape {matrix.data.shape}")
+        rows, columns = matrix.data.shape[1:]
+        if n % rows or n % columns:
+            raise InputError(f"blocks of {rows} x {columns} do not fill a matrix of {n} x {n}")
+        _check_compressed(matrix.indptr, matrix.indices, matrix.data, n // rows, n // columns)
+    elif format == "coo":
+        for places, name in ((matrix.row, "row"), (matrix.col, "col")):
+            found = _vertices(places, name)
+            if len(found) != len(matrix.data):
+                raise InputError(f"there are {len(found)} entries in {name} and {len(matrix.data)} in data")
+            _check_places(found, n, name)
+    elif format == "lil":
+        if [*map(len, matrix.rows)] != [*map(len, matrix.data)] or len(matrix.rows) != n:
+            raise InputError("rows and data have other numbers of entries")
+    elif format == "dia" and (matrix.data.ndim != 2 or len(matrix.offsets) != len(matrix.data)):
+        raise InputError(f"there are {len(matrix.offsets)} offsets for data of the shape {matrix.data.shape}")
+    return matrix
 
 
 class Graph:
@@ -135,13 +222,14 @@ class Graph:
                 scipy.sparse.csgraph. None: the matrix says it: it is undirected if it is symmetric.
             copy: whether to copy arrays that could be shared.
         """
-        if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
-            raise InputError(f"an adjacency matrix is square, and this one is {' x '.join(map(str, matrix.shape))}")
+        checked(matrix)
+        _check_flag(directed, "directed", True)
         if directed is False:
-            coo = matrix.tocoo()
-            data = coo.data if weighted else None
-            return cls.from_edges(coo.row, coo.col, data, vertices=matrix.shape[0], directed=False, parallel="lightest")
-        csr = matrix.tocsr()
+            rows, columns, data = _entries(matrix)
+            return cls.from_edges(
+                rows, columns, data if weighted else None, vertices=matrix.shape[0], directed=False, parallel="lightest"
+            )
+        csr = _converted(matrix, "tocsr")
         if len(csr.indptr) != csr.shape[0] + 1:
             raise InputError(f"indptr has {len(csr.indptr)} entries for {csr.shape[0]} rows; it has one more than rows")
         return cls.from_csr(csr.indptr, csr.indices, csr.data if weighted else None, directed=directed, copy=copy)
@@ -160,6 +248,7 @@ class Graph:
                 symmetric.
             copy: whether to copy arrays that could be shared.
         """
+        _check_flag(directed, "directed", True)
         if directed is False:
             raise UsageError("from_csr takes rows as they are; from_edges adds reverse edges with directed=False")
         core = _core.Graph.from_csr(
@@ -175,7 +264,7 @@ class Graph:
     def _from_pairs(cls, edges: Any, **options: Any) -> Graph:
         """The graph of an array of the shape (m, 2). From a GPU it is copied as a whole."""
         location = first_location(edges)
-        pairs = np.asarray(to_host(edges, "edges"))
+        pairs = _plain(edges, "edges")
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise InputError(f"an array of edges has the shape (m, 2), not {pairs.shape}; a matrix comes as scipy.sparse")
         graph = cls.from_edges(pairs[:, 0], pairs[:, 1], **options)
@@ -208,6 +297,7 @@ class Graph:
         """
         if parallel not in ("keep", "lightest"):
             raise UsageError(f"parallel '{parallel}': it is keep or lightest")
+        _check_flag(directed, "directed")
         if vertices is not None:
             try:
                 vertices = vertices.__index__()
@@ -215,6 +305,8 @@ class Graph:
                 raise UsageError(f"vertices {vertices!r}: it is a whole number") from None
             if vertices < 0:
                 raise UsageError(f"vertices {vertices}: a graph has 0 or more")
+            if vertices > MOST_VERTICES:
+                raise CapabilityError(f"{vertices} vertices are more than 32-bit vertex ids can name")
         core = _core.Graph.from_edges(
             _vertices(sources, "sources"),
             _vertices(targets, "targets"),
@@ -262,6 +354,8 @@ class Graph:
 
             if table[source].isna().any() or table[target].isna().any():
                 raise InputError(f"a row of the columns {source!r} and {target!r} has no value; drop such rows first")
+            if vertices is not None:
+                raise UsageError(f"vertices {vertices}: the columns {source!r} and {target!r} have names, which are counted")
             both = np.stack([np.asarray(end, dtype=object) for end in ends], axis=1).ravel()
             codes, unique = pandas.factorize(both)
             ends = [np.ascontiguousarray(codes[0::2]), np.ascontiguousarray(codes[1::2])]
@@ -288,7 +382,7 @@ class Graph:
         if weight is not None:
             found = [value for _, _, value in graph.edges(data=weight)]
             if any(value is not None for value in found):
-                weights = np.asarray([default if value is None else value for value in found])
+                weights = _plain([default if value is None else value for value in found], "weights")
         directed = graph.is_directed()
         if not directed:  # a loop is one edge, not two
             other = sources != targets

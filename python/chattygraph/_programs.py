@@ -11,8 +11,7 @@ import numpy as np
 
 from . import _core
 from ._errors import InputError, UsageError
-from ._gpu import to_host
-from ._graph import Graph, GraphLike
+from ._graph import Graph, GraphLike, _plain
 from ._progress import Progress
 from ._session import RUN_OPTIONS, Run, Session
 
@@ -41,8 +40,9 @@ class Program:
         reduction: how messages are combined.
     """
 
-    def __init__(self, registry: _core.Registry, description: dict[str, Any]) -> None:
+    def __init__(self, registry: _core.Registry, description: dict[str, Any], *, host_only: bool = False) -> None:
         self._registry = registry
+        self._host_only = host_only  # "auto" takes no GPUs then
         self.name: str = description["name"]
         self.summary: str = description["summary"]
         self.parameters: list[dict[str, Any]] = description["parameters"]
@@ -90,11 +90,13 @@ class Program:
                 raise UsageError("a session has its devices; give devices and partition where it is made")
             return graph._run(self, value, trace, progress, arguments)
         kept = Graph(graph)
+        if devices == "auto" and self._host_only:
+            devices = "host"
         return kept._kept_session(devices, partition)._run(self, value, trace, progress, arguments)
 
     def _data(self, name: str, given: Any) -> np.ndarray:
         dtype = self._dtypes[name]
-        array = np.asarray(to_host(given, name))
+        array = _plain(given, name)
         if array.dtype.kind not in "iuf" or array.ndim != 1:
             raise InputError(f"{name}: it is a one-dimensional array of numbers, one for each vertex")
         if dtype.kind in "iu" and array.dtype.kind == "f":
@@ -103,7 +105,8 @@ class Program:
             limits = np.iinfo(dtype)
             if int(array.min()) < limits.min or int(array.max()) > limits.max:
                 raise InputError(f"{name}: a number does not fit {dtype}")
-        return np.require(array.astype(dtype, copy=False), requirements=["C", "A"])
+        with np.errstate(over="ignore"):  # what is infinite then is the program's to refuse
+            return np.require(array.astype(dtype, copy=False), requirements=["C", "A"])
 
     def _signature(self) -> inspect.Signature:
         keyword = functools.partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)

@@ -169,6 +169,17 @@ def _option_text(name: str, value: Any) -> str:
     return parameter_text(name, value)
 
 
+def _whole(name: str, value: Any, bits: int) -> int:
+    """A whole number from 0 that has no more bits."""
+    try:
+        number = int(value.__index__())
+    except (AttributeError, TypeError):
+        raise UsageError(f"{name} {value!r}: it is a whole number") from None
+    if not 0 <= number < 2**bits:
+        raise UsageError(f"{name} {number}: it is a whole number from 0 to {2**bits - 1}")
+    return number
+
+
 class Session:
     """A graph on its devices, for any number of runs.
 
@@ -199,10 +210,14 @@ class Session:
         host_memory_limit: int = 0,
         _waits: bool = False,
     ) -> None:
-        self._graph: Graph = graph if _waits else Graph(graph)
-        self._waits = _waits
         if not isinstance(devices, str):
             raise UsageError(f"devices {devices!r}: it is a text such as 'host:4' or 'cuda:0,1'")
+        if not isinstance(partition, str):
+            raise UsageError(f"partition {partition!r}: it is a text such as 'edge-balanced'")
+        seed, memory_limit = _whole("seed", seed, 64), _whole("memory_limit", memory_limit, 64)
+        threads, host_memory_limit = _whole("threads", threads, 31), _whole("host_memory_limit", host_memory_limit, 64)
+        self._graph: Graph = graph if _waits else Graph(graph)
+        self._waits = _waits
         self._core = _core.Session(
             self._graph._handle,
             devices,
@@ -257,6 +272,8 @@ class Session:
     def _run(
         self, program: Program, value: str | None, trace: bool, progress: Progress, arguments: Mapping[str, Any]
     ) -> Run:
+        if value is not None and not isinstance(value, str):
+            raise UsageError(f"value {value!r}: program '{program.name}' has {', '.join(program.values)}")
         parameters: dict[str, str] = {}
         options: dict[str, str] = {}
         data: dict[str, np.ndarray] = {}

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import UNREACHED
 from ._errors import InputError, UsageError
-from ._graph import Graph
+from ._graph import Graph, checked
 from ._programs import programs
 
 __all__ = ["breadth_first_order", "connected_components", "dijkstra", "shortest_path"]
@@ -23,7 +23,7 @@ NO_PREDECESSOR = -9999
 
 def _matrix(csgraph: Any, *, dense_null: Any = 0) -> Any:
     if hasattr(csgraph, "tocsr"):
-        return csgraph
+        return checked(csgraph)
     from scipy.sparse.csgraph import csgraph_from_dense
 
     array = np.asarray(csgraph)

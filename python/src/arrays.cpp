@@ -20,7 +20,7 @@ constexpr std::size_t kGrain = std::size_t{1} << 16;
 
 /// Calls body(T{}) for the type of the array's entries. Throws InputError for a type that is none of a number.
 template <class Body>
-auto WithType(const AnyArray& array, std::string_view name, Body&& body) {
+auto WithDtype(const AnyArray& array, std::string_view name, Body&& body) {
   const nb::dlpack::dtype type = array.dtype();
   if (type.lanes == 1) {
     switch (static_cast<nb::dlpack::dtype_code>(type.code)) {
@@ -119,7 +119,7 @@ std::string NumpyName(nb::dlpack::dtype type, std::string_view name) {
 
 Array<VertexId> VerticesOf(const AnyArray& array, std::string_view name, std::uint64_t limit) {
   CheckShape(array, name);
-  return WithType(array, name, [&]<class T>(T) -> Array<VertexId> {
+  return WithDtype(array, name, [&]<class T>(T) -> Array<VertexId> {
     if constexpr (std::is_floating_point_v<T>) {
       Throw<InputError>("{} have the dtype float{}; vertices are whole numbers, so convert them with astype", name,
                         8 * sizeof(T));
@@ -151,7 +151,7 @@ Array<VertexId> VerticesOf(const AnyArray& array, std::string_view name, std::ui
 
 Array<EdgeIndex> OffsetsOf(const AnyArray& array, std::string_view name) {
   CheckShape(array, name);
-  return WithType(array, name, [&]<class T>(T) -> Array<EdgeIndex> {
+  return WithDtype(array, name, [&]<class T>(T) -> Array<EdgeIndex> {
     if constexpr (std::is_floating_point_v<T>) {
       Throw<InputError>("{} have the dtype float{}; offsets are whole numbers", name, 8 * sizeof(T));
     } else if constexpr (sizeof(T) == sizeof(EdgeIndex)) {
@@ -164,7 +164,7 @@ Array<EdgeIndex> OffsetsOf(const AnyArray& array, std::string_view name) {
 
 Weights WeightsOf(const AnyArray& array, std::string_view name) {
   CheckShape(array, name);
-  return WithType(array, name, [&]<class T>(T) -> Weights {
+  return WithDtype(array, name, [&]<class T>(T) -> Weights {
     if constexpr (std::is_same_v<T, std::int32_t>) {
       return View<std::int32_t>(array);
     } else if constexpr (std::is_floating_point_v<T>) {
@@ -205,7 +205,7 @@ Weights WeightsOf(const AnyArray& array, std::string_view name) {
 
 VertexArray VertexDataOf(const AnyArray& array, std::string_view name) {
   CheckShape(array, name);
-  return WithType(array, name, [&]<class T>(T) -> VertexArray {
+  return WithDtype(array, name, [&]<class T>(T) -> VertexArray {
     if constexpr (sizeof(T) < 4) {
       Throw<InputError>("{} have numbers of {} bits; vertex data have 32 or 64", name, 8 * sizeof(T));
     } else {
@@ -224,24 +224,9 @@ nb::object ToNumpy(ErasedValues values) {
   auto* const kept = new Array<std::byte>(std::move(values.bytes));
   const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Array<std::byte>*>(p); });
   const std::size_t size = kept->size() / SizeOf(values.type);
-  const auto as = [&]<class T>(T) {
+  return WithType(values.type, [&]<class T>(T) {
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(reinterpret_cast<T*>(kept->data()), {size}, owner));
-  };
-  switch (values.type) {
-    case ScalarType::kUint32:
-      return as(std::uint32_t{});
-    case ScalarType::kInt32:
-      return as(std::int32_t{});
-    case ScalarType::kUint64:
-      return as(std::uint64_t{});
-    case ScalarType::kInt64:
-      return as(std::int64_t{});
-    case ScalarType::kFloat32:
-      return as(float{});
-    case ScalarType::kFloat64:
-      return as(double{});
-  }
-  throw InternalError("values of an unknown type");
+  });
 }
 
 nb::object ToDlpack(std::shared_ptr<std::byte> values, ScalarType type, std::size_t size, int gpu) {
@@ -249,25 +234,10 @@ nb::object ToDlpack(std::shared_ptr<std::byte> values, ScalarType type, std::siz
   void* const data = values.get();
   auto* const kept = new Owner(std::move(values));
   const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Owner*>(p); });
-  const auto as = [&]<class T>(T) {
+  return WithType(type, [&]<class T>(T) {
     return nb::cast(nb::ndarray<T, nb::ndim<1>, nb::device::cuda>(static_cast<T*>(data), {size}, owner, {}, nb::dtype<T>(),
                                                                   nb::device::cuda::value, gpu));
-  };
-  switch (type) {
-    case ScalarType::kUint32:
-      return as(std::uint32_t{});
-    case ScalarType::kInt32:
-      return as(std::int32_t{});
-    case ScalarType::kUint64:
-      return as(std::uint64_t{});
-    case ScalarType::kInt64:
-      return as(std::int64_t{});
-    case ScalarType::kFloat32:
-      return as(float{});
-    case ScalarType::kFloat64:
-      return as(double{});
-  }
-  throw InternalError("values of an unknown type");
+  });
 }
 
 nb::object FromAddress(std::uintptr_t address, const std::vector<std::int64_t>& shape,

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <thread>
 
@@ -17,13 +18,10 @@ class Runner {
     std::thread([this] { Loop(); }).detach();
   }
 
-  void Run(const std::function<void()>& work, const std::function<void()>& attend) {
+  /// Runs `work`, and calls `attend` again and again meanwhile. Does nothing and returns false if it has other work.
+  bool Run(const std::function<void()>& work, const std::function<void()>& attend) {
     std::unique_lock lock(mutex_);
-    if (work_ != nullptr) {
-      lock.unlock();
-      work();
-      return;
-    }
+    if (work_ != nullptr) return false;
     work_ = &work;
     changed_.notify_all();
     while (!done_.wait_for(lock, kBetweenSignals, [&] { return work_ == nullptr; })) {
@@ -31,6 +29,7 @@ class Runner {
       attend();
       lock.lock();
     }
+    return true;
   }
 
  private:
@@ -56,7 +55,21 @@ class Runner {
 
 void RunAttended(const std::function<void()>& work, const std::function<void()>& attend) {
   static Runner* const runner = new Runner();  // outlives static destructors, as its thread does
-  runner->Run(work, attend);
+  if (!runner->Run(work, attend)) work();
+}
+
+void RunElsewhere(const std::function<void()>& work) {
+  static Runner* const runner = new Runner();
+  std::exception_ptr failure;
+  const std::function<void()> caught = [&] {
+    try {
+      work();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  };
+  if (!runner->Run(caught, [] {})) std::thread(caught).join();
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace chatty::python

@@ -1,5 +1,6 @@
 /// \file
-/// A thread for the runs of Python's main thread, which meanwhile attends to signals: so Ctrl-C stops a run.
+/// Threads that run work for others. One for the runs of Python's main thread, which meanwhile attends to signals: so Ctrl-C
+/// stops a run. One for work that would change the caller's current GPU.
 #pragma once
 
 #include <functional>
@@ -10,5 +11,9 @@ namespace chatty::python {
 /// returned. The thread stays for later calls. Where it has work already, as in a handler of a signal that attend() runs,
 /// calls work() here.
 void RunAttended(const std::function<void()>& work, const std::function<void()>& attend);
+
+/// Calls work() on a thread that stays for later calls, or on a new one where that has work already, and throws what work()
+/// throws. The calling thread must not hold a lock that work() takes.
+void RunElsewhere(const std::function<void()>& work);
 
 }  // namespace chatty::python

@@ -11,6 +11,7 @@
 #include "chatty/core/gpu_memory.h"
 #include "chatty/framework/run_by_name.h"
 #include "process.h"
+#include "runner.h"
 
 namespace chatty::python {
 namespace {
@@ -39,21 +40,31 @@ std::string KeyOf(const Request& request, const RegisteredProgram& program) {
                      request.on_round != nullptr, *request.options_key);
 }
 
+/// Calls work() and keeps the calling thread's current GPU: on another thread, where the current GPU has no context. There
+/// only a new context would make it current again.
+void KeepingCurrentGpu(const std::function<void()>& work) {
+  if (!KeepCurrentGpu::IsPossible()) return RunElsewhere(work);
+  const KeepCurrentGpu callers;
+  work();
+}
+
 }  // namespace
 
 KeptSession::KeptSession(std::shared_ptr<const Graph> graph, const std::string& devices, const SessionOptions& options)
     : graph_(std::move(graph)) {
-  const KeepCurrentGpu callers;
-  session_ = std::make_unique<Session>(*graph_, devices, options);
-  for (const Device* device : session_->devices()) labels_.push_back(device->label());
+  KeepingCurrentGpu([&] { session_ = std::make_unique<Session>(*graph_, devices, options); });
+  for (const Device* device : session_->devices()) {
+    labels_.push_back(device->label());
+    has_gpus_ = has_gpus_ || device->kind() == DeviceKind::kCuda;
+  }
 }
 
 KeptSession::~KeptSession() {
   if (OwnProcess() == ::getpid()) {
-    const KeepCurrentGpu callers;
-    jobs_.clear();
-    session_.reset();
-    others_.clear();
+    // Their last owner takes Python's lock, which this thread may hold: they end here, after the jobs, on no other thread.
+    std::vector<std::shared_ptr<const Registry>> registries;
+    for (const std::unique_ptr<KeptJob>& job : jobs_) registries.push_back(job->registry);
+    KeepingCurrentGpu([&] { Free(); });
     return;
   }
   // The devices' threads are not in this process, so nothing can wait for their end.
@@ -103,9 +114,27 @@ HostCopies KeptSession::Copied() const {
   return all;
 }
 
+void KeptSession::Free() {
+  if (session_ != nullptr) {
+    try {
+      session_->device(0).MakeCurrent();
+    } catch (const Error&) {  // of a context that is lost, whose memory is, too
+    }
+  }
+  jobs_.clear();
+  session_.reset();
+  others_.clear();
+}
+
 Outcome KeptSession::Run(Request request, std::stop_source& stop, bool waits) {
   CheckProcess();
-  const KeepCurrentGpu callers;
+  if (!has_gpus_ && !request.gpu) return RunHere(std::move(request), stop, waits);
+  std::optional<Outcome> outcome;
+  KeepingCurrentGpu([&] { outcome = RunHere(std::move(request), stop, waits); });
+  return std::move(*outcome);
+}
+
+Outcome KeptSession::RunHere(Request request, std::stop_source& stop, bool waits) {
   std::unique_lock lock(mutex_, std::defer_lock);
   if (waits) {
     lock.lock();
@@ -113,6 +142,7 @@ Outcome KeptSession::Run(Request request, std::stop_source& stop, bool waits) {
     throw UsageError("this session runs a program in another thread; wait for it, or open a session for each thread");
   }
   if (session_ == nullptr) throw UsageError("this session is closed; open another one");
+  session_->device(0).MakeCurrent();
 
   const DeviceKind kind = session_->device(0).kind();
   const RegisteredProgram& program = FindProgram(*request.registry, request.program, kind);
@@ -134,7 +164,9 @@ Outcome KeptSession::Run(Request request, std::stop_source& stop, bool waits) {
     } catch (const OutOfMemoryError&) {  // it comes from no pool, so the pools have to give back what jobs have had
       jobs_.clear();
       for (Device* const device : session_->devices()) {
-        if (device->kind() == DeviceKind::kCuda && device->index() == *request.gpu) device->ReleaseKeptMemory();
+        if (device->kind() == DeviceKind::kCuda && device->index() == *request.gpu) {
+          device->ReleaseKeptMemory({nullptr, request.options.timeout});
+        }
       }
       outcome.placed = AllocateGpuMemory(*request.gpu, bytes);
     }
@@ -205,11 +237,10 @@ bool KeptSession::IsShort(const Request& request) const {
 
 void KeptSession::Close() {
   CheckProcess();
-  const std::scoped_lock lock(mutex_);
-  const KeepCurrentGpu callers;
-  jobs_.clear();
-  session_.reset();
-  others_.clear();
+  KeepingCurrentGpu([&] {
+    const std::scoped_lock lock(mutex_);
+    Free();
+  });
 }
 
 bool KeptSession::closed() const {

@@ -51,8 +51,8 @@ struct Outcome {
 };
 
 /// Owner of a session on a graph. Keeps the jobs of the last programs, so that a run with another source prepares nothing.
-/// One run at a time; a second thread waits or is refused. Keeps the
-/// caller's current GPU. A forked child leaves devices and jobs in memory.
+/// One run at a time; a second thread waits or is refused. Keeps the caller's current GPU, and creates contexts on the
+/// session's GPUs alone. A forked child leaves devices and jobs in memory.
 class KeptSession {
  public:
   KeptSession(std::shared_ptr<const Graph> graph, const std::string& devices, const SessionOptions& options);
@@ -92,6 +92,11 @@ class KeptSession {
   /// The first kept job that has this key, changed to `parameters`; null if there is none, or several parameters differ and
   /// are valid together only.
   std::unique_ptr<KeptJob> TakeKept(const std::string& key, const ParameterValues& parameters);
+  /// As Run, on a thread whose current GPU may change.
+  Outcome RunHere(Request request, std::stop_source& stop, bool waits);
+  /// Frees devices and jobs. Of a thread without a current GPU, the session's is made current: what frees memory would else
+  /// create a context on device 0.
+  void Free();
   /// The device of a GPU: the session's, or one that is opened and kept for values.
   Device& DeviceOf(int gpu);
   /// What the session's devices and those for values have copied so far.
@@ -99,6 +104,7 @@ class KeptSession {
 
   std::shared_ptr<const Graph> graph_;
   std::vector<std::string> labels_;
+  bool has_gpus_ = false;                          // among the session's devices
   mutable std::mutex mutex_;                       // held during a run; guards the members below
   std::map<int, std::unique_ptr<Device>> others_;  // by GPU, beside the session's; jobs use them
   std::unique_ptr<Session> session_;

@@ -109,6 +109,7 @@ def test_a_wrong_program_gets_the_sentence_of_the_concept() -> None:
         (lambda: cg.program(REACH, type="a b"), cg.UsageError, "type 'a b'"),
         (lambda: cg.program(REACH, name="a-b"), cg.UsageError, "name 'a-b'"),
         (lambda: cg.program(REACH, compiler="no-such-compiler"), cg.CapabilityError, "no compiler"),
+        (lambda: cg.program(REACH, cuda="yes"), cg.UsageError, "cuda 'yes': it is True, False or None"),
     ],
 )
 def test_wrong_requests(call, error: type, text: str) -> None:
@@ -118,3 +119,45 @@ def test_wrong_requests(call, error: type, text: str) -> None:
 
 def test_the_type_is_the_last_one() -> None:
     assert _compile._last_type("struct A {\n};\n// struct C {\nstruct B : A {\n};\n  struct D {};\n") == "B"
+
+
+class OneGpu:
+    """The extension module as it is where there is a GPU."""
+
+    def __getattr__(self, name: str):
+        return (lambda: 1) if name == "cuda_devices" else getattr(cg._core, name)
+
+
+def test_gpus_are_compiled_for_where_they_are(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if cg.cuda_devices() == 0:
+        with pytest.raises(cg.CapabilityError, match="no GPU here"):
+            cg.program(REACH, cuda=True)
+    host = _compile._Compiler("g++")
+    monkeypatch.setattr(_compile, "_core", OneGpu())
+    monkeypatch.setattr(_compile, "_architectures", lambda: [80, 90])
+    for name in ("CUDACXX", "CUDA_HOME", "CUDA_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(_compile.shutil, "which", lambda name: None)
+    assert _compile._gpu_compiler(host, required=False) is None
+    with pytest.raises(cg.CapabilityError, match="no nvcc"):
+        cg.program(REACH, cuda=True, compiler="g++")
+    monkeypatch.undo()
+
+    monkeypatch.setattr(_compile, "_core", OneGpu())
+    monkeypatch.setattr(_compile, "_architectures", lambda: [80, 90])
+    monkeypatch.setenv("CHATTYGRAPH_CACHE", str(tmp_path / "cache"))
+    text = REACH.replace("limit = 3", "limit = 4")
+    line = line_of(text, "m >= hops")
+    asked = tmp_path / "asked"
+    nvcc = tmp_path / "nvcc"  # what nvcc says of code that a GPU cannot run
+    nvcc.write_text(
+        '#!/bin/sh\n[ "$1" = --version ] && { echo nvcc; exit; }\n'
+        f'echo "$@" >{asked}\necho "program({line}): error: calling a __host__ function is not allowed" >&2\nexit 2\n'
+    )
+    nvcc.chmod(0o755)
+    monkeypatch.setenv("CUDACXX", str(nvcc))
+    with pytest.raises(cg.CompileError, match="calling a __host__ function") as caught:
+        cg.program(text, flags=("-DX=1", "-funroll-loops"))
+    assert caught.value.line == line
+    command = asked.read_text().split()
+    assert {"-DX=1", "-Xcompiler=-funroll-loops", "--generate-code=arch=compute_80,code=sm_80"} <= set(command)

@@ -60,6 +60,27 @@ def array(rng: random.Random, length: int, most: int) -> np.ndarray:
         made = made.reshape(-1, 1)
     if rng.random() < 0.05:
         made.flags.writeable = False
+    if rng.random() < 0.03 and made.dtype.kind in "biuf":
+        made = np.ma.array(made, mask=[rng.random() < 0.2 for _ in range(made.size)] if made.ndim == 1 else False)
+    return made
+
+
+def damaged(rng: random.Random, made: sp.sparray) -> sp.sparray:
+    """The matrix in a format by chance. Half the time with an entry of an array that is another one, or an entry fewer."""
+    made = made.asformat(rng.choice(["csr", "csc", "coo", "bsr", "dia", "lil", "dok"]))
+    names = {"csr": "indptr indices data", "csc": "indptr indices data", "bsr": "indptr indices data", "dia": "offsets data"}
+    name = rng.choice([*names.get(made.format, "row col data" if made.format == "coo" else "").split(), ""])
+    if not name or rng.random() < 0.5:
+        return made
+    array = getattr(made, name).copy()
+    if array.size and rng.random() < 0.7:
+        array.flat[rng.randrange(array.size)] = rng.choice([-1, 0, 1, 30, 2**31 - 1, -(2**31)])
+    else:
+        array = array[:-1]
+    if name in ("row", "col"):
+        made.coords = (array, made.col) if name == "row" else (made.row, array)
+    else:
+        setattr(made, name, array)
     return made
 
 
@@ -88,8 +109,12 @@ def matrix(rng: random.Random) -> sp.csr_array:
 
 def request(rng: random.Random) -> None:
     """One graph and one run."""
-    if rng.random() < 0.5:
-        graph = cg.Graph(matrix(rng), directed=rng.choice([None, None, True]))
+    kind = rng.random()
+    if kind < 0.3:
+        graph = cg.Graph(matrix(rng), directed=rng.choice([None, None, True, False]))
+    elif kind < 0.6:
+        right = sp.random_array((24, 24), density=0.1, dtype=np.float32, rng=np.random.default_rng(rng.randrange(100)))
+        graph = cg.Graph(damaged(rng, right), directed=rng.choice([None, True, False]))
     else:
         most, m = rng.choice([0, 1, 3, 20]), rng.choice([0, 1, 5, 40])
         lengths = [m if rng.random() < 0.95 else rng.randrange(50) for _ in range(3)]

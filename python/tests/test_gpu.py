@@ -461,6 +461,72 @@ def test_the_callers_gpu_stays_current() -> None:
         assert cupy.cuda.runtime.getDevice() == 1
 
 
+USES_THE_SECOND_ALONE = """
+import ctypes, gc, sys, threading
+import numpy as np, chattygraph as cg
+
+driver = ctypes.CDLL("libcuda.so.1")
+
+def has_context(gpu):
+    device, flags, active = ctypes.c_int(), ctypes.c_uint(), ctypes.c_int()
+    if driver.cuDeviceGet(ctypes.byref(device), gpu) != 0:
+        return False  # the driver is not initialised
+    assert driver.cuDevicePrimaryCtxGetState(device, ctypes.byref(flags), ctypes.byref(active)) == 0
+    return bool(active.value)
+
+def work():
+    graph = cg.Graph((np.arange(99), np.arange(1, 100)))
+    for source in range(3):
+        assert cg.bfs(graph, source=source, devices="cuda:1")[50] == 50 - source
+    assert cg.pagerank(graph, devices="cuda:1", progress=lambda report: None).shape == (100,)
+    with cg.Session(graph, "cuda:1") as session:
+        try:
+            session.run("bfs", source=1000)
+        except cg.UsageError:
+            pass
+        assert cg.run("cc", session).values[99] == 0
+        kept = cg.Session(graph, "cuda:1")
+        kept.run("bfs")
+    del kept
+    graph.release()
+    gc.collect()
+
+work()
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+print(has_context(0), has_context(1))
+"""
+
+
+@on_gpu
+def test_one_gpu_is_used_without_a_context_on_another() -> None:
+    if cg.cuda_devices() < 2:
+        pytest.skip("one GPU")
+    done = subprocess.run([sys.executable, "-c", USES_THE_SECOND_ALONE], capture_output=True, text=True, timeout=600)
+    assert done.stdout.split() == ["False", "True"], done.stdout + done.stderr
+
+
+@on_gpu
+def test_a_program_in_source_runs_on_gpus(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from test_compile import REACH
+
+    monkeypatch.setenv("CHATTYGRAPH_CACHE", str(tmp_path))
+    matrix = random_matrix(2000, 9000, 4)
+    try:
+        hops = cg.program(REACH, cuda=True)
+    except cg.CapabilityError as error:
+        assert "no nvcc" in str(error)
+        hops = cg.program(REACH)
+        assert cg.run(hops, matrix, source=0).statistics.devices[0]["device"] == "host:0"
+        pytest.skip("no nvcc")
+    expected = hops(matrix, source=0, limit=5, devices="host:1")
+    run = cg.run(hops, matrix, source=0, limit=5)
+    assert run.statistics.devices[0]["device"].startswith("cuda:") and np.array_equal(run.values, expected)
+    if cg.cuda_devices() > 1:
+        assert np.array_equal(hops(matrix, source=0, limit=5, devices="cuda:0,1"), expected)
+
+
 @on_gpu
 def test_threads(library) -> None:
     matrix = random_matrix(2000, 9000, 4)

@@ -167,6 +167,16 @@ def test_back_to_scipy_and_through_pickle() -> None:
     assert "80 vertices" in repr(graph) and len(graph) == 80
 
 
+def masked(values: list) -> np.ma.MaskedArray:
+    """An array whose last entry is missing."""
+    return np.ma.array(values, mask=[0] * (len(values) - 1) + [1])
+
+
+def table(**columns) -> pd.DataFrame:
+    """Two edges, with other columns."""
+    return pd.DataFrame({"source": [0, 1], "target": [1, 2]} | columns)
+
+
 WRONG = {
     "a list": (lambda: cg.Graph([1, 2]), "a list is no graph"),
     "a dense matrix": (lambda: cg.Graph(np.eye(3)), r"shape \(m, 2\)"),
@@ -191,6 +201,27 @@ WRONG = {
     "vertices real": (lambda: cg.Graph(([0], [1]), vertices=2.5), "whole number"),
     "vertices negative": (lambda: cg.Graph(([0], [1]), vertices=-1), "0 or more"),
     "vertices huge": (lambda: cg.Graph(([0], [1]), vertices=2**40), "32-bit"),
+    "vertices beyond 64 bits": (lambda: cg.Graph(([0], [1]), vertices=2**70), "32-bit"),
+    "directed no flag": (lambda: cg.Graph(([0], [1]), directed=None), "directed None: it is True or False"),
+    "directed text": (lambda: cg.Graph(sp.eye_array(3, format="csr"), directed="no"), "True, False or None"),
+    "bool ids": (lambda: cg.Graph((np.array([True]), np.array([False]))), "dtype bool"),
+    "float16 ids": (lambda: cg.Graph((np.float16([0]), np.float16([1]))), "dtype float16"),
+    "no dimensions": (lambda: cg.Graph((np.array(0), np.array(1))), "0 dimensions"),
+    "uint64 beyond int64": (lambda: cg.Graph((np.uint64([2**63]), [1])), "9223372036854775808"),
+    "dates": (lambda: cg.Graph((np.array(["2020"], "M8[D]"), np.array(["2021"], "M8[D]"))), "datetime64"),
+    "masked sources": (lambda: cg.Graph((masked([0, 1]), [1, 2])), "sources have a mask"),
+    "masked weights": (lambda: cg.Graph(([0, 1], [1, 2], masked([1.0, 2.0]))), "weights have a mask"),
+    "masked pairs": (lambda: cg.Graph(np.ma.array([[0, 1]], mask=[[0, 1]])), "edges have a mask"),
+    "masked rows": (lambda: cg.Graph.from_csr([0, 1, 2], masked([0, 1])), "indices have a mask"),
+    "lists in lists": (lambda: cg.Graph(([[0], [1, 2]], [1, 2])), "sources"),
+    "nullable weights": (lambda: cg.Graph(table(weight=pd.array([1.0, None], dtype="Float64"))), "entry 1 is nan"),
+    "nullable ids": (lambda: cg.Graph(table(source=pd.array([0, None], dtype="Int64"))), "no value"),
+    "nullable pairs": (lambda: cg.Graph((pd.Series([0, None], dtype="Int64"), [1, 2])), "whole numbers"),
+    "columns twice": (lambda: cg.Graph(pd.DataFrame([[0, 1, 2]], columns=["source", "source", "target"])), "dimensions"),
+    "names are counted": (lambda: cg.Graph(table(source=["a", "b"]), vertices=9), "have names"),
+    "weights of lists": (lambda: cg.Graph(nx.DiGraph([(0, 1, {"weight": [1]}), (1, 2, {"weight": [2, 3]})])), "weights"),
+    "weights of texts": (lambda: cg.Graph(nx.DiGraph([(0, 1, {"weight": "x"})])), "numbers"),
+    "weights beyond float": (lambda: cg.Graph(nx.DiGraph([(0, 1, {"weight": 2**70})])), "numbers"),
 }
 
 
@@ -226,3 +257,55 @@ def broken(indptr, indices, data=None, n: int = 3) -> sp.csr_array:
 def test_broken_rows(matrix, text: str) -> None:
     with pytest.raises(cg.InputError, match=text):
         cg.Graph(matrix())
+
+
+def damaged(format: str, **arrays) -> sp.sparray:
+    """A matrix in another format than CSR, with arrays that scipy has not seen: its conversions trust them."""
+    made = sp.csr_array(np.float32([[0, 1, 0, 0], [0, 0, 2, 0], [0, 0, 0, 3], [4, 0, 0, 0]])).asformat(format)
+    for name, array in arrays.items():
+        setattr(made, name, array)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("format", "arrays", "text"),
+    [
+        ("csc", {"indices": np.int32([3, 0, 1, 9])}, "entry 3 is 9"),
+        ("csc", {"indices": np.int32([3, -1, 1, 2])}, "entry 1 is -1"),
+        ("csc", {"indptr": np.int32([0, 9, 2, 3, 4])}, "does not ascend"),
+        ("csc", {"indptr": np.int32([0, 1, 2, 3, 999])}, "ends at 999"),
+        ("csc", {"indptr": np.int32([0, 4])}, "indptr has 2 entries for 4"),
+        ("csc", {"data": np.float32([1])}, "1 entries"),
+        ("csc", {"indices": np.float32([3, 0, 1, 2])}, "whole numbers"),
+        ("bsr", {"indices": np.int32([0, 1, 2, 99])}, "entry 3 is 99"),
+        ("bsr", {"data": np.ones((4, 3, 3), np.float32)}, "blocks of 3 x 3"),
+        ("bsr", {"data": np.ones(4, np.float32)}, "three dimensions"),
+        ("coo", {"coords": (np.int32([0, 1, 2, 7]), np.int32([1, 2, 3, 0]))}, "row: entry 3 is 7"),
+        ("coo", {"coords": (np.int32([0, 1, 2, 3]), np.int32([1, -2, 3, 0]))}, "col: entry 1 is -2"),
+        ("coo", {"data": np.float32([1])}, "1 in data"),
+        ("lil", {"data": np.array([[1.0], [], [3.0], [4.0]], dtype=object)}, "other numbers"),
+        ("dia", {"offsets": np.int32([1])}, "offsets"),
+        ("csr", {"indptr": np.int32([0, 1, 2, 3, 999])}, "ends at 999"),
+    ],
+)
+@pytest.mark.parametrize("directed", [None, False])
+def test_damaged_matrices_of_every_format(format: str, arrays: dict, text: str, directed: bool | None) -> None:
+    with pytest.raises(cg.InputError, match=text):
+        cg.Graph(damaged(format, **arrays), directed=directed)
+    with pytest.raises(cg.InputError, match=text):
+        cg.csgraph.connected_components(damaged(format, **arrays))
+
+
+def test_masks_without_missing_entries_are_arrays() -> None:
+    graph = cg.Graph((np.ma.array([0, 1]), np.ma.array([1, 2], mask=[0, 0])))
+    assert list(graph.indices) == [1, 2]
+
+
+def test_parallel_edges_and_loops_with_and_without_weights() -> None:
+    source = nx.MultiDiGraph()
+    source.add_edge("a", "b", weight=None)
+    source.add_edge("a", "b", weight=0.5)
+    source.add_edge("b", "c", weight=2.5)
+    source.add_edge("a", "a")
+    assert list(cg.sssp(source, source="a")) == [0, 0.5, 3]
+    assert list(cg.sssp(cg.Graph.from_networkx(source, default=0.25), source="a")) == [0, 0.25, 2.75]

@@ -84,6 +84,28 @@ def test_memory_limits(graph: cg.Graph) -> None:
         cg.Session(graph, memory_limit=1000).run("bfs")
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"memory_limit": -1}, {"memory_limit": "1G"}, {"host_memory_limit": 2**64}, {"seed": -1}, {"seed": 0.5},
+        {"threads": -1}, {"threads": 2**40}, {"partition": None}, {"partition": 3}, {"devices": None},
+    ],
+)  # fmt: skip
+def test_wrong_settings_of_a_session(graph: cg.Graph, wrong: dict) -> None:
+    with pytest.raises(cg.UsageError, match=next(iter(wrong))):
+        cg.Session(graph, **wrong)
+
+
+def test_a_wrong_value(graph: cg.Graph) -> None:
+    with pytest.raises(cg.UsageError, match="value 3: program 'bfs' has level, parent"):
+        cg.bfs(graph, value=3)
+
+
+def test_data_with_missing_entries(graph: cg.Graph) -> None:
+    with pytest.raises(cg.InputError, match="teleport have a mask"):
+        cg.personalised_pagerank(graph, teleport=np.ma.masked_less(np.arange(float(graph.vertices)), 5))
+
+
 def test_a_graph_without_vertices() -> None:
     empty = cg.Graph(([], []), vertices=0)
     assert len(cg.pagerank(empty)) == 0

@@ -209,21 +209,7 @@ class Mutation {
   }
 
   std::uint64_t Run() {
-    switch (right_.type) {
-      case ScalarType::kUint32:
-        return All<std::uint32_t>();
-      case ScalarType::kInt32:
-        return All<std::int32_t>();
-      case ScalarType::kUint64:
-        return All<std::uint64_t>();
-      case ScalarType::kInt64:
-        return All<std::int64_t>();
-      case ScalarType::kFloat32:
-        return All<float>();
-      case ScalarType::kFloat64:
-        return All<double>();
-    }
-    return 0;
+    return WithType(right_.type, [&]<class T>(T) { return All<T>(); });
   }
 
  private:

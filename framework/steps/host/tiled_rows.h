@@ -49,7 +49,9 @@ class TiledRows {
 
   /// Whether tiles are to be made for such a part, whose sources share so many bytes each.
   static bool Pay(Tiling tiling, const PartShape& part, std::size_t shared_bytes) {
-    constexpr std::size_t kCache = std::size_t{2} << 20;  // a core's second level; without tiles what fits in costs little
+    // A core's first level. What fits in the second one costs little to read, but a row's sum waits for each of its
+    // additions, and runs have several sums at once.
+    constexpr std::size_t kCache = std::size_t{32} << 10;
     const std::uint64_t tiles = Columns(part.local) * Stripes(part.owned);
     if (tiling != Tiling::kAuto) return tiling == Tiling::kAlways;
     return part.local * shared_bytes >= kCache && tiles <= part.reverse.edges / 64;
