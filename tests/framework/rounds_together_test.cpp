@@ -96,6 +96,7 @@ TEST(RoundsTeam, MemoryIsWhatItTakes) {
       CountingMemory counting(devices[0]->memory());
       devices[0]->set_memory(&counting);
       std::vector<Device*> pointers;
+      pointers.reserve(devices.size());
       for (const auto& device : devices) pointers.push_back(device.get());
       {
         fused::RoundsTeam team(pointers, message);
