@@ -1,4 +1,9 @@
+#include "chatty/core/memory_resources.h"
+#include "chatty/framework/fused/cuda/rounds_memory.h"
 #include "chatty/framework/fused/rounds_team.h"
+#include "chatty/programs/cdlp.h"
+#include "chatty/programs/pagerank.h"
+#include "chatty/programs/sssp.h"
 #include "rounds_together_test_body.h"
 
 namespace chatty::test {
@@ -7,6 +12,50 @@ namespace {
 INSTANTIATE_TEST_SUITE_P(Host, RoundsTogetherTest,
                          testing::Values(TogetherCase{"two", "host:2"}, TogetherCase{"three", "host:3", "random"}),
                          TogetherName);
+
+/// Whether GPUs may make P's rounds together, which plans read.
+template <class P>
+void Runs(bool together) {
+  EXPECT_EQ(fused::cuda::kRunsRoundsTogether<P>, together);
+  const ProgramTraits traits = MakeTraits<P>();
+  EXPECT_EQ(traits.gpu_fused && traits.gpu_fused->rounds_together, together);
+  // A part of several; a round's lists are the same for all programs.
+  PartShape part;
+  part.parts = 2;
+  part.forward.built = true;
+  RowOptions rows;
+  EXPECT_EQ(fused::cuda::RoundsBytes<P>(part, rows), 0u) << "nobody has asked";
+  rows.rounds_together = true;
+  const std::uint64_t bytes = fused::cuda::RoundsBytes<P>(part, rows);
+  EXPECT_EQ(bytes > 0, together);
+  if (together) {
+    EXPECT_GT(bytes, fused::RoundsTeam::Bytes(2, sizeof(Slot<MessageOf<P>>)));
+  }
+  part.forward.built = false;
+  EXPECT_EQ(fused::cuda::RoundsBytes<P>(part, rows), 0u) << "rounds only pull";
+}
+
+TEST(RoundsTeam, WhichProgramsItRuns) {
+  Runs<PathCounts>(true);
+  Runs<Rumours>(true);
+  Runs<Ticks>(true);
+  Runs<PeelingCores>(true);
+  Runs<Tokens>(true);
+  Runs<Sharing>(true);
+  Runs<Bfs>(true);
+  Runs<BfsTree>(true);
+  Runs<LeastLabels>(true);
+  Runs<Nearest<std::uint32_t, false>>(true);
+  Runs<LabelPropagation>(false);         // in the order of a Priority
+  Runs<SsspOf<std::int32_t>>(false);     // likewise
+  Runs<Phases>(false);                   // the host measures after each round
+  Runs<QuietPhases>(false);              // and decides
+  Runs<Pulses<Reduction::kMin>>(false);  // the host decides after each round
+  Runs<Settling>(false);                 // every vertex in every round
+  Runs<Churn>(false);                    // updates are measured
+  Runs<BasicPageRank<float>>(false);     // sums of all vertices
+  Runs<Cdlp>(false);                     // all messages, not combined
+}
 
 TEST(RoundsTeam, AWordCarriesItsBarrierAndCounts) {
   using fused::TeamFrontier;
@@ -47,6 +96,7 @@ TEST(RoundsTeam, MemoryIsWhatItTakes) {
       CountingMemory counting(devices[0]->memory());
       devices[0]->set_memory(&counting);
       std::vector<Device*> pointers;
+      pointers.reserve(devices.size());
       for (const auto& device : devices) pointers.push_back(device.get());
       {
         fused::RoundsTeam team(pointers, message);

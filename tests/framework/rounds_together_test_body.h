@@ -132,6 +132,22 @@ struct PeelingCores {
   }
 };
 
+/// Least labels, by rounds: a vertex is improved again and again, and its copies filter what is no improvement.
+struct LeastLabels {
+  using Value = std::uint32_t;
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = Reduction::kMin;
+  static constexpr auto kSafety = Safety::kMonotone;
+
+  CHATTY_FN Value InitVertex(Vertex v) const { return Mix(v.id) % 100000; }
+  CHATTY_FN Message ComputeScatter(const Value& label, Edge<>) const { return label; }
+  CHATTY_FN bool UpdateStatus(Value& label, Message m, Vertex) const {
+    if (m >= label) return false;
+    label = m;
+    return true;
+  }
+};
+
 /// Says something better after some rounds, which RoundMessage does not allow.
 struct BetterLate : Nearest<std::uint32_t, true> {
   CHATTY_FN std::uint32_t RoundMessage(const Round<>& round) const { return round.index < 7 ? 100 + round.index : 50; }
@@ -243,6 +259,8 @@ class RoundsTogetherTest : public testing::TestWithParam<TogetherCase> {
     tree.source = source;
     Check(*session, tree, "levels and parents", max_rounds);
     Check(*session, LabelPropagation{}, "labels", max_rounds);
+    Check(*session, LeastLabels{}, "least labels", max_rounds);
+    Check(*session, Nearest<std::uint32_t, false>{}, "distances to the nearest", max_rounds);
     Check(*session, Picky{}, "filters of both kinds", max_rounds);
     Check(*session, Sharing{}, "wide shared values", max_rounds);
     Check(*session, Tokens{}, "tokens that are consumed", max_rounds);
