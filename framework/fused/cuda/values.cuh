@@ -65,6 +65,15 @@ class Values {
     return {{static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(begin >> 32),
              static_cast<std::uint32_t>(end - begin), RowRecord::kLong}};
   }
+  /// Brings v's record, or where its row begins, into the L2.
+  __device__ void Prefetch(LocalId v) const {
+    const OffsetsRef& offsets = s_.graph.forward.offsets;
+    const void* const at = a_.records != nullptr
+                               ? static_cast<const void*>(a_.records + (kWeighted ? std::size_t{2} : 1) * v)
+                           : offsets.narrow != nullptr ? static_cast<const void*>(offsets.narrow + v)
+                                                       : static_cast<const void*>(offsets.wide + v);
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+  }
   __device__ RowRecord FetchWeights(LocalId v) const {
     return a_.records != nullptr ? LoadRecord(a_.records + std::size_t{2} * v + 1) : RowRecord{};
   }

@@ -126,7 +126,7 @@ class RelaxWorker : protected Values<P> {
       const EdgeIndex begin = s_.graph.forward.offsets[item.vertex], end = s_.graph.forward.offsets[item.vertex + 1];
       const Shared share = ShareOf(item.vertex, ValueIn(item));
       for (EdgeIndex e = begin + std::uint64_t{warp} * 32; e < end; e += std::uint64_t{warps} * 32) {
-        FollowEdge(e + Lane() < end, item, share, e + Lane());
+        FollowEdge(e + Lane() < end, item, share, e + Lane(), /*looks=*/true);
       }
     }
   }
@@ -167,6 +167,8 @@ class RelaxWorker : protected Values<P> {
   using Values<P>::UpdateBySwap;
   /// A ring with fewer items is not dealt out: they are a chain.
   static constexpr unsigned kSpillFrom = 16;
+  /// Rows of so many edges and more look at their targets before updates: most of them improve nothing.
+  static constexpr unsigned kLook = 64;
   /// Items with a lane for each of their edges.
   static constexpr unsigned kFew = 32 / RowRecord::kEdges;
 
@@ -386,6 +388,10 @@ class RelaxWorker : protected Values<P> {
       }
     }
   }
+  /// Brings the row of an item that goes into the ring into the L2. In the order of hops it comes with the item.
+  __device__ void PrefetchRow(LocalId v) const {
+    if constexpr (kOrders) this->Prefetch(v);
+  }
   /// Puts a lane's improved targets into the ring, if all lanes' fit, and what lies beyond the limit into lists.
   __device__ void PutAll(const Entry& item, const RowRecord& row, const Word (&value)[RowRecord::kEdges],
                          const RowRecord (&rows)[RowRecord::kEdges], const bool (&improves)[RowRecord::kEdges]) {
@@ -409,6 +415,7 @@ class RelaxWorker : protected Values<P> {
           RingItem<P>& entry = ring_[(tail_ + __popc(mask[j] & ((1u << Lane()) - 1))) % kRing];
           entry.item = Next(item, row.words[j], value[j]);
           if constexpr (!kOrders) entry.row = rows[j];
+          PrefetchRow(row.words[j]);
         }
         tail_ += __popc(mask[j]);
         left = left || (improves[j] && !below[j]);
@@ -450,7 +457,8 @@ class RelaxWorker : protected Values<P> {
       const unsigned owner = all.Owner(k + Lane(), &place);
       const Entry from = ShuffleItem(item, owner);
       const Shared shared = Shuffle(share, owner);
-      FollowEdge(k + Lane() < all.total(), from, shared, Shuffle(begin, owner) + place);
+      const bool looks = __shfl_sync(kFull, degree, owner) >= kLook;
+      FollowEdge(k + Lane() < all.total(), from, shared, Shuffle(begin, owner) + place, looks);
     }
   }
   __device__ static Entry ShuffleItem(const Entry& item, unsigned lane) {
@@ -461,8 +469,9 @@ class RelaxWorker : protected Values<P> {
     return result;
   }
 
-  /// Follows edge e of every lane's item, if `live`.
-  __device__ void FollowEdge(bool live, const Entry& item, const Shared& share, EdgeIndex e) {
+  /// Follows edge e of every lane's item, if `live`. `looks`: at the target's value before the update. Otherwise the update
+  /// and the target's row are on the way together.
+  __device__ void FollowEdge(bool live, const Entry& item, const Shared& share, EdgeIndex e, bool looks) {
     LocalId target = 0;
     Word value{};
     RowRecord row{};
@@ -474,9 +483,13 @@ class RelaxWorker : protected Values<P> {
       if (IsHalo(target)) {
         sends = ImprovesHalo(target, message);
       } else {
-        improves = Update(target, message, &value, /*look=*/true, [] {});
+        improves = Update(target, message, &value, looks, [&] {
+          if constexpr (!kOrders) {
+            if (!looks) row = FetchRow(target);
+          }
+        });
         if constexpr (!kOrders) {
-          if (improves) row = FetchRow(target);
+          if (improves && looks) row = FetchRow(target);
         }
       }
     }
@@ -549,6 +562,7 @@ class RelaxWorker : protected Values<P> {
         RingItem<P>& entry = ring_[(tail_ + __popc(mask & ((1u << Lane()) - 1))) % kRing];
         entry.item = item;
         if constexpr (!kOrders) entry.row = row;
+        PrefetchRow(item.vertex);
         put = below = false;
       }
       tail_ += count;
