@@ -99,11 +99,11 @@ class Buckets {
     first_edges_ *= kMemory;
   }
 
-  static constexpr double kTolerance = 2;                   // factor between the costs to act on
-  static constexpr double kWaste = 1.0 / 16;                // share of edges relaxed again that is always accepted
-  static constexpr double kStep = 1.25;                     // factor of one width change
-  static constexpr double kLast = 1.0 / 16, kLastStep = 4;  // the same where this share of the edges is left
-  static constexpr double kMemory = 0.75;                   // of data before the last bucket
+  static constexpr double kTolerance = 2;                    // factor between the costs to act on
+  static constexpr double kWaste = 1.0 / 16;                 // share of edges relaxed again that is always accepted
+  static constexpr double kStep = 1.25;                      // factor of one width change
+  static constexpr double kLast = 1.0 / 16, kLastStep = 16;  // the same where this share of the edges is left
+  static constexpr double kMemory = 0.75;                    // of data before the last bucket
   // Times the first width: along a chain no width saves a round, and the whole rest would be one bucket.
   static constexpr double kMax = 512;
 
