@@ -437,7 +437,7 @@ TEST_P(RoundsTogetherTest, ThePlanSaysWhoDrivesRounds) {
   EXPECT_EQ(plan.fused_why, "the devices address each other's memory");
   EXPECT_EQ(of(Rounds(false)).fused_why, "the host is to drive each round, or memory has no room for more");
   RunOptions named;
-  named.comm = ParseCommSpec("host");
+  named.comm = ParseCommSpec("staged");
   EXPECT_EQ(of(named).fused_why, "a transport is asked for");
   RunOptions pulled;
   pulled.direction = Direction::kPull;
