@@ -70,7 +70,9 @@ def executed(cells: list, folder: pathlib.Path) -> dict:
     """A notebook of these cells, as a kernel has executed it in a folder."""
     pytest.importorskip("ipykernel")
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
-    notebook = nbformat.from_dict({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    # As a file has them: a cell's source may be a list of lines, which reading joins.
+    whole = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    notebook = nbformat.reads(json.dumps(whole), as_version=4)
     client = nbclient.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(folder)}})
     client.execute(env={**os.environ, "PYTHONPATH": str(pathlib.Path(cg.__file__).parents[1].absolute())})
     return notebook
