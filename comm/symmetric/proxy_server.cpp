@@ -313,7 +313,7 @@ void SymmetricProxy::ServeOnGpu(std::size_t me, ProxyRequest& request) {
   std::byte* const there = blocks_[to] + request.place;
   auto* const here = reinterpret_cast<std::byte*>(request.local);  // NOLINT(performance-no-int-to-ptr): a kernel's pointer
   // Copies of a device's stream address its own memory and that of devices with a link. To others the driver finds a way if
-  // it is told both devices, and words go by the stream of their owner.
+  // it gets both devices, and words go by the stream of their owner.
   const bool reaches = reaches_[me][to];
   switch (request.op()) {
     case ProxyOp::kPut:

@@ -352,7 +352,7 @@ TEST(MemoryPlan, BoundsFromCountsEnclose) {
           // A star's parts are as unequal as can be. Of a grid's halo, which is next to none, the counts know nothing.
           const bool star = input.name == "star", grid = input.name == "grid", gpu = kind == DeviceKind::kCuda;
           EXPECT_GE(ratio, star ? 0.8 : 0.9);
-          // Nor do they know which borders will be told to all, nor on hosts which parts are large enough for tiles; there
+          // Nor do they know which borders will be sent to all, nor on hosts which parts are large enough for tiles; there
           // is room for both in the bound.
           const bool three = devices > 2;
           if (memory[0].least_state) continue;  // the most may be far from what this graph takes
