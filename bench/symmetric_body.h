@@ -38,7 +38,7 @@ class Measurement {
     wrong_ = heap_.Allocate<Word>(1);
     inbox_ = heap_.Allocate<Word>(std::size_t{2} * kMaxDevices * kMostWords);
     values_ = heap_.Allocate<Word>(PingPong::kValues);
-    to_ = heap_.Allocate<Word>(1);
+    pair_ = heap_.Allocate<Word>(2);
     signal_ = heap_.Allocate<Word>(1);
     counters_ = heap_.Allocate<Word>(std::uint64_t{shape_.blocks} * shape_.threads);
     source_ = heap_.Allocate<std::uint8_t>(plan.max_bytes);
@@ -50,8 +50,10 @@ class Measurement {
   void Run() {
     for (const std::uint32_t words : {0u, 16u, kMostWords}) MeasureBarriers(words);
     if (heap_.size() < 2) return;
-    MeasurePingPong(false);
-    MeasurePingPong(true);
+    MeasurePingPong("put-signal", false, signal_);
+    MeasurePingPong("put-signal, data read", true, signal_);
+    MeasurePingPong("put-signal beside its data", false, pair_ + 1);
+    MeasurePingPong("put-signal beside its data, read", true, pair_ + 1);
     Device& device = heap_.device(0);
     device.MakeCurrent();
     device.CopyIn(heap_.data(source_, 0), pattern_.data(), plan_.max_bytes, device.stream());
@@ -147,11 +149,11 @@ class Measurement {
     report_(row);
   }
 
-  void MeasurePingPong(bool reads) {
-    const PingPong work{plan_.repetitions, reads, values_, to_, signal_};
-    SymmetricRow row{reads ? "put-signal, data read" : "put-signal", 0, sizeof(Word)};
+  void MeasurePingPong(std::string operation, bool reads, Symmetric<Word> signal) {
+    const PingPong work{plan_.repetitions, reads, values_, pair_, signal};
+    SymmetricRow row{std::move(operation), 0, sizeof(Word)};
     row.us = Trials(2 * static_cast<double>(work.repetitions), [&] {
-      Clear(signal_);
+      Clear(signal);
       return RunOnce(work, {1, 32});
     });
     report_(row);
@@ -230,7 +232,7 @@ class Measurement {
   const std::function<void(const SymmetricRow&)>& report_;
   test::GridShape shape_;
   SymmetricHeap heap_;
-  Symmetric<Word> ns_, wrong_, inbox_, values_, to_, signal_, counters_;
+  Symmetric<Word> ns_, wrong_, inbox_, values_, pair_, signal_, counters_;
   Symmetric<std::uint8_t> source_, target_;
   std::vector<Word> pattern_;  // what source_ contains on device 0
 };
