@@ -23,15 +23,14 @@ struct Cost {
   double beta_us_per_byte = 0;                                ///< 1e-6 / beta is the bandwidth in bytes/s
   /// Of each entry of a sparse buffer and each place of a bitmap, packed and unpacked; dense buffers have 0 entries.
   double gamma_us_per_entry = 0;
-  double error = 0;           ///< median of |predicted - measured| / measured over the samples; 0 for nominal costs
-  std::uint32_t samples = 0;  ///< 0: nominal, nothing was measured
-  double largest = 0;         ///< bytes of the largest sample: beyond it the line is extrapolated; 0 for nominal costs
+  double error = 0;    ///< mean of |predicted - measured| / measured over the measured blocks; 0 for nominal costs
+  double largest = 0;  ///< bytes of the largest measured block: beyond it the line is extrapolated; 0 for nominal costs
   /// The time in microseconds.
   double Us(double bytes, double entries) const noexcept {
     return alpha_us + beta_us_per_byte * bytes + gamma_us_per_entry * entries;
   }
   /// Whether buffers of this length are longer than any that was measured.
-  bool Extrapolates(double bytes) const noexcept { return samples > 0 && bytes > largest; }
+  bool Extrapolates(double bytes) const noexcept { return largest > 0 && bytes > largest; }
   /// Whether the path joins the pair.
   bool exists() const noexcept { return alpha_us < std::numeric_limits<double>::infinity(); }
   bool operator==(const Cost&) const = default;  ///< all members
@@ -106,10 +105,6 @@ class CostModel {
            static_cast<MeasuredLoad>(i % kMeasuredLoads), costs_[i]);
     }
   }
-  /// The cost that predictions use: an encoding that was not measured counts as dense, all-to-all as alone.
-  const Cost& KnownCost(std::size_t path, std::size_t from, std::size_t to, Encoding encoding,
-                        MeasuredLoad load = MeasuredLoad::kAlone) const noexcept;
-
   /// The line for a load, and its error: between those of the measured loads, by the share of all buffers that are under
   /// way. Indices are not checked; a load beyond the devices' largest counts as the largest.
   Cost CostUnder(std::size_t path, std::size_t from, std::size_t to, Encoding encoding, Load load) const noexcept;
@@ -146,9 +141,10 @@ struct CostSample {
   double entries = 0;  ///< entries, or places of a bitmap; 0 for a block of memory
   double us = 0;       ///< positive
 };
-/// The line with the least squares of relative errors, so that small and large buffers count alike and a late thread counts
-/// little. No coefficient is negative. Samples at one size alone give a constant. If bytes seem to be free, they take the
-/// line's error at the largest size, so that no path carries longer buffers in no time. Takes one sample or more.
-Cost FitCost(std::span<const CostSample> samples);
+/// The line through the times of a short block and a long one; its error is the mean over both and a block between them.
+/// Bytes take at least a tenth of the long block's time, so that no path carries longer ones in no time.
+Cost FitBlocks(const CostSample& shortest, const CostSample& middle, const CostSample& longest);
+/// The line of blocks with a time per entry: what a buffer of entries takes beyond its bytes.
+Cost FitEntries(Cost line, const CostSample& buffer);
 
 }  // namespace chatty

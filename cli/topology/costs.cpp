@@ -22,8 +22,8 @@ namespace {
 constexpr std::array<std::size_t, 6> kSizes = {64, 4 << 10, 64 << 10, 1 << 20, 16 << 20, 256 << 20};
 constexpr CurveKind kBlocks{}, kEntries{Encoding::kSparse, 8};  ///< an index and a value of four bytes each
 constexpr std::string_view kChoices =
-    "Of paths that --comm auto takes, for a block alone; runs choose beside all buffers that are under way at once, and "
-    "leave a pair's zero-copy path for a gain above the error of these costs alone";
+    "Of paths that --comm auto takes, alone; runs choose beside all buffers that are under way at once, and leave a pair's "
+    "zero-copy path for a gain above the error of these costs alone";
 
 /// A table, whose first row has the titles of its columns.
 struct Table {
@@ -58,26 +58,6 @@ std::vector<ShownPair> PairsShown(const Topology& topology) {
     if (kinds.insert(kind).second) pairs.push_back({fmt::format("{} {}", PairName(topology, from, to), kind), from, to});
   });
   return pairs;
-}
-
-/// The fastest path for a block of memory, alone, and whether nothing so large was measured on it.
-std::pair<std::string, bool> Fastest(const CostModel& model, std::size_t from, std::size_t to, std::size_t bytes) {
-  const std::size_t best = model.Best(from, to, Encoding::kDense, bytes, 0);
-  if (best == CostModel::kNoPath) return {"none", false};
-  return {model.paths()[best], model.cost(best, from, to, Encoding::kDense).Extrapolates(static_cast<double>(bytes))};
-}
-
-Table ChoiceTable(const CostModel& model, const std::vector<ShownPair>& pairs) {
-  Table table{"Fastest for a block of memory, alone", {{"PAIRS"}}};
-  for (const std::size_t size : kSizes) table.rows.front().push_back(FormatBytes(size));
-  for (const ShownPair& pair : pairs) {
-    std::vector<std::string>& row = table.rows.emplace_back(std::vector{pair.name});
-    for (const std::size_t bytes : kSizes) {
-      const auto [path, extrapolated] = Fastest(model, pair.from, pair.to, bytes);
-      row.push_back(path + (extrapolated ? "~" : ""));
-    }
-  }
-  return table;
 }
 
 /// The lines of all paths, of one load.
@@ -121,7 +101,7 @@ Table CrossoverTable(const CostModel& model, const std::vector<ShownPair>& pairs
 /// What text and page tell.
 std::vector<Table> Tables(const Topology& topology, const CostModel& model) {
   std::vector<ShownPair> pairs = PairsShown(topology);
-  std::vector<Table> tables{ChoiceTable(model, pairs), CrossoverTable(model, pairs)};
+  std::vector<Table> tables{CrossoverTable(model, pairs)};
   pairs.push_back({PairName(topology, 0, 0), 0, 0});
   tables.push_back(CostTable(model, pairs, MeasuredLoad::kAlone));
   if (model.measured()) tables.push_back(CostTable(model, pairs, MeasuredLoad::kAllToAll));
@@ -169,18 +149,20 @@ Json CostsJson(const CostReport& report) {
                                                     {"alpha_us", cost.alpha_us},
                                                     {"beta_us_per_byte", cost.beta_us_per_byte},
                                                     {"gamma_us_per_entry", cost.gamma_us_per_entry}});
-        if (cost.samples == 0) return;
+        if (!model.measured()) return;
         one["error"] = cost.error;
-        one["samples"] = cost.samples;
         one["measured_up_to_bytes"] = static_cast<std::uint64_t>(cost.largest);
       });
   ForEachPair(model.devices(), [&](std::size_t from, std::size_t to) {
     for (const std::size_t bytes : kSizes) {
-      const auto [path, extrapolated] = Fastest(model, from, to, bytes);
+      const std::size_t best = model.Best(from, to, Encoding::kDense, bytes, 0);
+      const bool none = best == CostModel::kNoPath;
+      const bool extrapolated =
+          !none && model.cost(best, from, to, Encoding::kDense).Extrapolates(static_cast<double>(bytes));
       json["choices"].push_back({{"from", from},
                                  {"to", to},
                                  {"bytes", bytes},
-                                 {"path", path == "none" ? Json(nullptr) : Json(path)},
+                                 {"path", none ? Json(nullptr) : Json(model.paths()[best])},
                                  {"extrapolated", extrapolated}});
     }
     for (const MeasuredLoad load : kAllLoads) {

@@ -20,7 +20,6 @@
 #include <string_view>
 #include <vector>
 
-#include "../core/waits.h"
 #include "../sanitized.h"
 #include "chatty/comm/calibration/probes.h"
 #include "chatty/comm/transport.h"
@@ -67,12 +66,12 @@ class CacheTest : public testing::Test {
 
 Calibration Example() {
   Calibration calibration;
-  Cost cost{12.25, 1.0 / 3, 1e-9, 0.01, 12, 524288};
+  Cost cost{12.25, 1.0 / 3, 1e-9, 0.01, 524288};
   CostModel model({"staged", "p2p-copy"}, 3);
   model.set_cost(0, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, cost);
   cost.beta_us_per_byte = 2.5e-6;
   model.set_cost(1, 2, 0, Encoding::kSparse, MeasuredLoad::kAllToAll, cost);
-  cost.samples += 1;
+  cost.largest += 1;
   model.set_cost(0, 1, 2, Encoding::kBitmap, MeasuredLoad::kAlone, cost);
   model.set_cost(1, 2, 2, Encoding::kDense, MeasuredLoad::kAllToAll, cost);
   model.set_measured(true);
@@ -153,7 +152,7 @@ std::string WithFigure(std::string text, std::size_t word, std::string_view figu
 
 TEST_F(CacheTest, FiguresThatNoMachineHasAreRefused) {
   const std::string fingerprint = "machine\n", text = CalibrationText(fingerprint, Example());
-  for (const std::size_t word : {0u, 3u, 5u, 6u, 7u, 8u, 9u, 10u}) {
+  for (const std::size_t word : {0u, 3u, 5u, 6u, 7u, 8u, 9u}) {
     EXPECT_NO_THROW(ParseCalibration(WithFigure(text, word, "1"), fingerprint));
     for (const std::string_view figure : {"1e308", "-1", "inf", "nan", "much"}) {
       EXPECT_THROW(ParseCalibration(WithFigure(text, word, figure), fingerprint), InputError) << word << ": " << figure;
@@ -164,7 +163,7 @@ TEST_F(CacheTest, FiguresThatNoMachineHasAreRefused) {
 TEST_F(CacheTest, OtherVersionsAreNotTrusted) {
   const std::string fingerprint = "machine\n";
   std::string text = CalibrationText(fingerprint, Example());
-  text = WithChecksum("chatty-calibration 7" + text.substr(20, text.rfind("checksum ") - 20));
+  text = WithChecksum("chatty-calibration 8" + text.substr(20, text.rfind("checksum ") - 20));
   fs::create_directories(folder_);
   Write(CalibrationFile(fingerprint), text);
   const LoadedCalibration loaded = LoadCalibration(fingerprint);
@@ -210,8 +209,7 @@ TEST_F(CacheTest, KnownCostsAreKeptOnesElseNominal) {
   calibration.model = CostModel::Nominal(topology);
   EXPECT_FALSE(calibration.model.Joins(0, 0, 1)) << "'host' joins no GPUs";
   calibration.model = CostModel({"p2p-copy"}, 4);
-  Cost cost{7, 1};
-  cost.samples = 1;
+  const Cost cost{7, 1, 0, 0, 1};
   calibration.model.set_cost(0, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, cost);
   calibration.model.set_measured(true);
   SaveCalibration(MachineFingerprint(topology), calibration);
@@ -252,69 +250,45 @@ TEST(MachineFingerprint, MasksThatLeaveTheSameLinksAreOne) {
   EXPECT_EQ(LinkMask::Parse("pairs {2,3}{1,0}", 4).CanonicalText(4), "pairs {0,1}{2,3}");
 }
 
-TEST(Probes, OrdersArePermutations) {
-  for (const unsigned bits : {1u, 2u, 5u, 10u, 17u}) {
-    std::vector<bool> seen(std::size_t{1} << bits, false);
-    std::size_t neighbours = 0;
-    for (std::uint32_t i = 0; i < seen.size(); ++i) {
-      const std::uint32_t at = probes::Permuted(i, bits);
-      ASSERT_LT(at, seen.size());
-      ASSERT_FALSE(seen[at]) << at << " twice of " << bits << " bits";
-      seen[at] = true;
-      if (i > 0 && probes::Permuted(i - 1, bits) / 16 == at / 16) ++neighbours;
-    }
-    if (bits >= 10) {
-      EXPECT_LT(neighbours, seen.size() / 16) << "a cache line would serve several in a row";
-    }
-  }
-}
-
 TEST(Probes, BuffersAreAsLargeAsMayBe) {
   for (const Encoding encoding : kAllEncodings) {
-    for (const unsigned every : {1u, 2u, 32u}) {
-      const probes::ProbeBuffer buffer = probes::ProbeBuffer::Of(encoding, 100000, every);
-      SCOPED_TRACE(testing::Message() << EncodingName(encoding) << ", one in " << every);
-      EXPECT_LE(buffer.bytes(), 100000u);
-      EXPECT_GT(buffer.bytes(), 97000u) << "no more than a segment is left";
-      if (encoding == Encoding::kBitmap) {
-        EXPECT_EQ(buffer.count % probes::ProbeBuffer::kSegment, 0u);
-      }
-    }
+    const probes::ProbeBuffer buffer = probes::ProbeBuffer::Of(encoding, 100000, 16);
+    SCOPED_TRACE(EncodingName(encoding));
+    EXPECT_LE(buffer.bytes(), 100000u);
+    EXPECT_GT(buffer.bytes(), 100000u - 32);
+    EXPECT_EQ(buffer.items % 32, encoding == Encoding::kBitmap ? 0 : buffer.items % 32);
+    EXPECT_EQ(buffer.entries(), encoding == Encoding::kDense ? 0 : buffer.items);
   }
-  EXPECT_EQ(probes::ProbeBuffer::Of(Encoding::kSparse, 4).bytes(), sizeof(probes::Entry)) << "one at least";
-  EXPECT_EQ(probes::ProbeBuffer::Of(Encoding::kBitmap, 4, 32).count, 0u) << "no segment";
+  EXPECT_EQ(probes::ProbeBuffer::Of(Encoding::kDense, 0, 16).bytes(), sizeof(probes::Block)) << "one at least";
 }
 
 TEST(Probes, WhatIsPackedIsUnpacked) {
   const auto sender = MakeHostDevice(0, 2), receiver = MakeHostDevice(1, 1);
   constexpr unsigned kBits = 16;
   constexpr std::size_t kSize = std::size_t{1} << kBits;
-  std::vector<std::uint32_t> values_a(kSize), order_a(kSize), values_b(kSize), order_b(kSize);
-  std::vector<std::uint32_t> marks_a(kSize / 32, ~0u), marks_b(kSize / 32, ~0u);
-  const probes::State a{values_a.data(), order_a.data(), kBits, marks_a.data()};
-  const probes::State b{values_b.data(), order_b.data(), kBits, marks_b.data()};
+  std::vector<probes::Block> values_a(kSize / 4), values_b(kSize / 4);
+  std::vector<std::uint32_t> vertices(kSize), marks_a(kSize / 32, ~0u), marks_b(kSize / 32, ~0u);
+  const probes::State a{values_a.front().value, vertices.data(), marks_a.data(), kBits};
+  const probes::State b{values_b.front().value, vertices.data(), marks_b.data(), kBits};
   for (const probes::ProbeBuffer shape :
-       {probes::ProbeBuffer{Encoding::kDense, 40000}, probes::ProbeBuffer{Encoding::kSparse, 40000},
-        probes::ProbeBuffer{Encoding::kSparse, 1}, probes::ProbeBuffer{Encoding::kSparse, 7000},
-        probes::ProbeBuffer{Encoding::kBitmap, 40192, 1}, probes::ProbeBuffer{Encoding::kBitmap, 40192, 2},
-        probes::ProbeBuffer{Encoding::kBitmap, kSize, 32}}) {
-    SCOPED_TRACE(testing::Message() << EncodingName(shape.encoding) << ", " << shape.count << ", one in " << shape.every);
-    std::vector<std::byte> buffer(shape.bytes());
+       {probes::ProbeBuffer{Encoding::kDense, 10000}, probes::ProbeBuffer{Encoding::kSparse, 40000},
+        probes::ProbeBuffer{Encoding::kSparse, 1}, probes::ProbeBuffer{Encoding::kSparse, 7000, kSize / 7000},
+        probes::ProbeBuffer{Encoding::kBitmap, 40192}, probes::ProbeBuffer{Encoding::kBitmap, kSize}}) {
+    SCOPED_TRACE(testing::Message() << EncodingName(shape.encoding) << ", " << shape.items);
+    std::vector<probes::Block> buffer(shape.bytes() / sizeof(probes::Block) + 1);
+    auto* const bytes = reinterpret_cast<std::byte*>(buffer.data());
     probes::Prepare(*sender, a);
     probes::Prepare(*receiver, b);
-    ASSERT_EQ(values_a, values_b);
-    probes::Pack(*sender, a, buffer.data(), shape);
-    probes::Unpack(*receiver, b, buffer.data(), shape);
+    probes::Pack(*sender, a, bytes, shape);
+    probes::Unpack(*receiver, b, bytes, shape);
     std::vector<bool> held(kSize, false);
-    for (std::size_t i = 0; i < shape.count; ++i) {
-      if (shape.encoding == Encoding::kSparse) {
-        held[i * probes::EntriesApart(a, shape)] = true;
-      } else {
-        held[i] = i % shape.every == 0;
-      }
+    for (std::size_t i = 0; i < shape.items; ++i) {
+      if (shape.encoding == Encoding::kDense) std::fill_n(held.begin() + static_cast<std::ptrdiff_t>(4 * i), 4, true);
+      if (shape.encoding == Encoding::kSparse) held[i * shape.apart] = true;
+      if (shape.encoding == Encoding::kBitmap) held[i] = i % probes::ProbeBuffer::kEvery == 0;
     }
     for (std::size_t i = 0; i < kSize; ++i) {
-      ASSERT_EQ(values_b[i], values_a[i] - (held[i] ? 1 : 0)) << i;
+      ASSERT_EQ(b.values[i], a.values[i] - (held[i] ? 1 : 0)) << i;
       ASSERT_EQ(marks_b[i / 32] >> (i % 32) & 1u, held[i] && shape.encoding != Encoding::kDense ? 1u : 0u) << i;
     }
   }
@@ -375,9 +349,8 @@ TEST_P(CalibrateTest, CoversEveryPathPairAndLoad) {
                                             << LoadName(load) << ", " << from << " to " << to);
             const Cost& cost = model.cost(path, from, to, encoding, load);
             ASSERT_TRUE(cost.exists());
-            EXPECT_GE(cost.samples, encoding == Encoding::kSparse ? 6u : 3u);
             EXPECT_GT(cost.largest, 60 << 10);
-            EXPECT_LE(cost.largest, 16 << 20);
+            EXPECT_LE(cost.largest, OnGpus() ? 16 << 20 : 4 << 20);
             EXPECT_TRUE(std::isfinite(cost.error));
             for (const std::size_t bytes : {4, 1 << 16, 1 << 22}) {
               const double us = model.PredictUs(path, from, to, encoding, bytes, bytes / 8);
@@ -417,22 +390,6 @@ TEST(Calibrate, RefusesWhatCannotBeMeasured) {
   const auto devices = OpenDevices(ParseDevices("host:2"), 1);
   const std::vector<Device*> pointers{devices[0].get(), devices[1].get()};
   EXPECT_THROW(Calibrate(std::span(pointers).first(1)), UsageError);
-}
-
-// An hour passes with each path that begins.
-TEST(Calibrate, WhenTheTimeIsUpAQuickOneMeasuresTheFewestSizes) {
-  const auto devices = OpenDevices(ParseDevices("host:2"), 1);
-  const std::vector<Device*> pointers{devices[0].get(), devices[1].get()};
-  CalibrationOptions options;
-  options.quick = true;
-  options.progress = [](std::string_view) { test::waits::Advance(std::chrono::hours(1)); };
-  const Calibration calibration = Calibrate(pointers, options);
-  EXPECT_TRUE(calibration.notes.empty()) << calibration.notes.front();
-  EXPECT_GT(calibration.seconds, 3600);
-  ASSERT_FALSE(calibration.model.paths().empty());
-  for (std::size_t path = 0; path < calibration.model.paths().size(); ++path) {
-    EXPECT_EQ(calibration.model.cost(path, 0, 1, Encoding::kDense).largest, 64 << 10) << calibration.model.paths()[path];
-  }
 }
 
 TEST(Calibrate, LinksThatAreMaskedJoinNobody) {

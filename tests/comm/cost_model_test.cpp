@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -18,103 +16,34 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr Encoding kDense = Encoding::kDense, kSparse = Encoding::kSparse, kBitmap = Encoding::kBitmap;
 constexpr MeasuredLoad kAlone = MeasuredLoad::kAlone, kAllToAll = MeasuredLoad::kAllToAll;
 
-/// As a calibration measures: each size as a block of memory and as entries of eight bytes.
-std::vector<CostSample> Samples(const Cost& truth, double noise = 0) {
-  std::mt19937 random(7);
-  std::uniform_real_distribution<double> around(1 - noise, 1 + noise);
-  std::vector<CostSample> samples;
-  for (double bytes = 8; bytes <= 256 << 20; bytes *= 8) {
-    for (const double entries : {0.0, bytes / 8}) {
-      samples.push_back({bytes, entries, truth.Us(bytes, entries) * around(random)});
-    }
-  }
-  return samples;
-}
-
-TEST(FitCost, FindsTheLineThatMadeTheSamples) {
-  for (const Cost& truth : {Cost{12, 2.7e-6, 9e-5}, Cost{0.4, 1e-4, 0}, Cost{300, 0, 1e-3}, Cost{5, 0, 0}}) {
-    const Cost cost = FitCost(Samples(truth));
-    EXPECT_NEAR(cost.alpha_us, truth.alpha_us, 1e-6 * truth.alpha_us);
-    EXPECT_NEAR(cost.beta_us_per_byte, truth.beta_us_per_byte, 1e-12 + 1e-6 * truth.beta_us_per_byte);
-    EXPECT_NEAR(cost.gamma_us_per_entry, truth.gamma_us_per_entry, 1e-12 + 1e-6 * truth.gamma_us_per_entry);
-    EXPECT_LT(cost.error, 1e-6);
-    EXPECT_EQ(cost.samples, Samples(truth).size());
-    EXPECT_FALSE(cost.Extrapolates(Samples(truth).back().bytes));
-    EXPECT_TRUE(cost.Extrapolates(2 * cost.largest));
-    EXPECT_FALSE(truth.Extrapolates(1e12)) << "what was not measured goes on for ever";
-  }
-}
-
-TEST(FitCost, PlacesAndBytesOfBitmapsAreToldApart) {
-  const Cost truth{20, 3e-6, 3e-5};
-  std::vector<CostSample> samples;
-  for (double places = 4096; places <= 1 << 26; places *= 16) {
-    for (const double every : {2.0, 32.0}) {
-      const double bytes = places / 8 + places / 64 + 4 * places / every;
-      samples.push_back({bytes, places, truth.Us(bytes, places)});
-    }
-  }
-  const Cost cost = FitCost(samples);
-  EXPECT_NEAR(cost.alpha_us, 20, 0.01);
-  EXPECT_NEAR(cost.beta_us_per_byte, 3e-6, 1e-8);
-  EXPECT_NEAR(cost.gamma_us_per_entry, 3e-5, 1e-7);
-}
-
-TEST(FitCost, SmallBuffersCountAsLargeOnesDo) {
-  // Squares of absolute errors would put a millisecond's noise at 256 MB into the latency of 10 us.
-  const Cost cost = FitCost(Samples({10, 3e-5, 1e-4}, 0.05));
-  EXPECT_NEAR(cost.alpha_us, 10, 0.6);
-  EXPECT_NEAR(cost.beta_us_per_byte, 3e-5, 2e-6);
-  EXPECT_LT(cost.error, 0.05);
-  EXPECT_GT(cost.error, 0.005);
-}
-
-/// Blocks and entries of sizes as far apart as a quick calibration's.
-std::vector<CostSample> QuickSamples(const Cost& truth) {
-  std::vector<CostSample> samples;
-  for (const double bytes : {4.0, 4096.0, 65536.0, 524288.0, 4194304.0, 16777216.0}) {
-    samples.push_back({bytes, 0, truth.Us(bytes, 0)});
-    const double entries = std::max(bytes, 8.0);
-    samples.push_back({entries, entries / 8, truth.Us(entries, entries / 8)});
-  }
-  return samples;
-}
-
-TEST(FitCost, OneLateThreadDoesNotBendTheLine) {
-  for (const Cost& truth : {Cost{17, 0, 0}, Cost{17, 1e-4, 1e-3}}) {
-    const std::vector<CostSample> samples = QuickSamples(truth);
-    for (std::size_t i = 0; i + 2 < samples.size(); ++i) {  // of the largest nothing beyond tells that it is wrong
-      std::vector<CostSample> late = samples;
-      late[i].us *= 60;
-      const Cost cost = FitCost(late);
-      for (const CostSample& sample : samples) {
-        EXPECT_NEAR(cost.Us(sample.bytes, sample.entries) / sample.us, 1, 0.35) << "sample " << i << ", " << sample.bytes;
-      }
-    }
-  }
-}
-
-TEST(FitCost, BytesAreNotFree) {
-  const std::vector<CostSample> noisy{{4, 0, 32},       {8, 1, 30},     {4096, 0, 60},
-                                      {4096, 512, 100}, {65536, 0, 28}, {65536, 8192, 850}};
-  EXPECT_GT(FitCost(noisy).Us(1 << 28, 0), 1000) << "as fast as 270 GB/s";
-}
-
-TEST(FitCost, CoefficientsAreNotNegative) {
-  // Steeper and steeper: the best line would begin below zero.
-  std::vector<CostSample> samples;
-  for (double bytes = 1e3; bytes <= 1e8; bytes *= 10) samples.push_back({bytes, 0, 1e-6 * std::pow(bytes, 1.3)});
-  const Cost cost = FitCost(samples);
-  EXPECT_GE(cost.alpha_us, 0);
-  EXPECT_GE(cost.beta_us_per_byte, 0);
-  EXPECT_GE(cost.gamma_us_per_entry, 0);
-}
-
-TEST(FitCost, OneSizeGivesAConstant) {
-  const Cost cost = FitCost(std::vector<CostSample>{{64, 0, 9}, {64, 0, 11}});
-  EXPECT_EQ(cost.beta_us_per_byte, 0);
+TEST(FitBlocks, TheLineMeetsTheShortestAndTheLongest) {
+  const Cost cost = FitBlocks({0, 0, 12}, {1 << 20, 0, 40}, {1 << 24, 0, 108});
+  EXPECT_DOUBLE_EQ(cost.alpha_us, 12);
+  EXPECT_DOUBLE_EQ(cost.Us(1 << 24, 0), 108);
   EXPECT_EQ(cost.gamma_us_per_entry, 0);
-  EXPECT_NEAR(cost.alpha_us, 10, 0.2);
+  EXPECT_NEAR(cost.error, (1 - 18.0 / 40) / 3, 1e-9) << "12 + 96 / 16 us predicted, 40 measured";
+  EXPECT_FALSE(cost.Extrapolates(1 << 24));
+  EXPECT_TRUE(cost.Extrapolates(1 << 25));
+  EXPECT_FALSE((Cost{12, 1e-5}.Extrapolates(1e12))) << "what was not measured goes on for ever";
+}
+
+TEST(FitBlocks, BytesAreNotFree) {
+  // On a busy machine a short block may take as long as a long one, or longer.
+  for (const double shortest : {30.0, 90.0}) {
+    const Cost cost = FitBlocks({16, 0, shortest}, {1 << 12, 0, 31}, {1 << 16, 0, 28});
+    EXPECT_GT(cost.Us(1 << 28, 0), 1000) << "as fast as 270 GB/s";
+    EXPECT_DOUBLE_EQ(cost.alpha_us, 28);
+  }
+}
+
+TEST(FitEntries, AreWhatABufferTakesBeyondItsBytes) {
+  const Cost line{10, 1e-4, 0, 0.25, 1 << 24};
+  const Cost sparse = FitEntries(line, {8e6, 1e6, 10 + 800 + 500});
+  EXPECT_DOUBLE_EQ(sparse.gamma_us_per_entry, 5e-4);
+  EXPECT_DOUBLE_EQ(sparse.Us(8e6, 1e6), 1310);
+  EXPECT_EQ(sparse.error, line.error);
+  EXPECT_EQ(sparse.largest, line.largest);
+  EXPECT_EQ(FitEntries(line, {8e6, 1e6, 700}).gamma_us_per_entry, 0) << "no entry takes less than no time";
 }
 
 TEST(CostModel, PathsThatDoNotJoinAPairTakeForEver) {
@@ -138,7 +67,6 @@ TEST(CostModel, LoadsLieBetweenAloneAndAllToAll) {
     return model.PredictUs(0, 0, to, kDense, 0, 0, {buffers, senders});
   };
   model.set_cost(0, 0, 1, kDense, kAlone, {10});
-  EXPECT_DOUBLE_EQ(at(1, 3, 4), 10) << "what was not measured is as what was";
   model.set_cost(0, 0, 1, kDense, kAllToAll, {65});
   EXPECT_DOUBLE_EQ(at(1, 1, 1), 10);
   EXPECT_DOUBLE_EQ(at(1, 0, 0), 10);
@@ -147,7 +75,6 @@ TEST(CostModel, LoadsLieBetweenAloneAndAllToAll) {
   EXPECT_DOUBLE_EQ(at(1, 3, 4), 65);
   EXPECT_DOUBLE_EQ(at(1, 99, 99), 65) << "more than there are counts as all";
   model.set_cost(0, 0, 0, kDense, kAlone, {8});
-  EXPECT_DOUBLE_EQ(at(0, 1, 4), 8);
   model.set_cost(0, 0, 0, kDense, kAllToAll, {20});
   EXPECT_DOUBLE_EQ(at(0, 1, 4), 20) << "all broadcast";
   EXPECT_DOUBLE_EQ(at(0, 1, 2), 12);
@@ -158,21 +85,17 @@ TEST(CostModel, LoadsLieBetweenAloneAndAllToAll) {
   EXPECT_DOUBLE_EQ(two.PredictUs(0, 0, 1, kDense, 0, 0, {5, 1}), 10) << "one buffer at most";
 }
 
-TEST(CostModel, EncodingsHaveCostsOfTheirOwnWhereTheyWereMeasured) {
+TEST(CostModel, EncodingsHaveCostsOfTheirOwn) {
   CostModel model({"a"}, 2);
-  model.set_cost(0, 0, 1, kDense, kAlone, {10, 1, 0});
-  for (const Encoding encoding : {kSparse, kBitmap}) {
-    SCOPED_TRACE(EncodingName(encoding));
-    const auto predict = [&](Load load = {}) { return model.PredictUs(0, 0, 1, encoding, 8, 64, load); };
-    EXPECT_DOUBLE_EQ(predict(), 18) << "as a block where it was not measured";
-    model.set_cost(0, 0, 1, encoding, kAlone, {5, 0.5, 0.25});
-    EXPECT_DOUBLE_EQ(predict(), 5 + 4 + 16);
-    EXPECT_DOUBLE_EQ(predict({1, 2}), 5 + 4 + 16);
-    model.set_cost(0, 0, 1, encoding, kAllToAll, {15, 0.5, 0.25});
-    EXPECT_DOUBLE_EQ(predict({1, 2}), 15 + 4 + 16);
-    EXPECT_EQ(model.PredictUs(0, 1, 0, encoding, 8, 64), kInfinite);
+  for (const MeasuredLoad load : kAllLoads) {
+    model.set_cost(0, 0, 1, kDense, load, {10, 1, 0});
+    model.set_cost(0, 0, 1, kSparse, load, {load == kAlone ? 5.0 : 15.0, 0.5, 0.25});
   }
-  EXPECT_DOUBLE_EQ(model.PredictUs(0, 0, 1, kDense, 8, 0), 18) << "and of blocks nothing is different";
+  EXPECT_DOUBLE_EQ(model.PredictUs(0, 0, 1, kDense, 8, 0), 18);
+  EXPECT_DOUBLE_EQ(model.PredictUs(0, 0, 1, kSparse, 8, 64), 5 + 4 + 16);
+  EXPECT_DOUBLE_EQ(model.PredictUs(0, 0, 1, kSparse, 8, 64, {1, 2}), 15 + 4 + 16);
+  EXPECT_EQ(model.PredictUs(0, 0, 1, kBitmap, 8, 64), kInfinite);
+  EXPECT_EQ(model.PredictUs(0, 1, 0, kSparse, 8, 64), kInfinite);
 }
 
 /// The names of paths from the fastest to the slowest for a block of memory.

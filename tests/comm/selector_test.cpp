@@ -251,7 +251,6 @@ TEST_F(SelectorTest, WhereLinksAreWholeStoresIntoPeersMemoryAreTakenAlone) {
   const auto line = [](double alpha_us, double bytes_per_us, double error) {
     Cost cost{alpha_us, 1 / bytes_per_us, 6.5e-5};
     cost.error = error;
-    cost.samples = 24;
     return cost;
   };
   CostModel model = Alike({{"nccl", line(36, 324e3, 0.2)},
@@ -291,8 +290,10 @@ TEST_F(SelectorTest, WhereLinksAreWholeStoresIntoPeersMemoryAreTakenAlone) {
   for (PartId from = 0; from < kDevices; ++from) {
     for (PartId to = 0; to < kDevices; ++to) {
       if (from == to) continue;
-      Set(without, 0, from, to, MeasuredLoad::kAlone, line(15, 26e3, 0.06));
-      Set(without, 1, from, to, MeasuredLoad::kAlone, line(33, 48e3, 0.1));
+      for (const MeasuredLoad load : kAllLoads) {
+        Set(without, 0, from, to, load, line(15, 26e3, 0.06));
+        Set(without, 1, from, to, load, line(33, 48e3, 0.1));
+      }
     }
   }
   EXPECT_EQ(SelectPaths({}, DeviceKind::kCuda, without, Square(1 << 14), true), (std::vector<std::string_view>{"uva"}));
