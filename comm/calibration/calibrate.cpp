@@ -2,7 +2,6 @@
 // between all at once. Three blocks of memory give a pair's line under a load. One buffer of each other encoding, as long as
 // the longest block, gives what an entry takes beyond its bytes.
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -10,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,6 +17,7 @@
 #include "chatty/comm/transport.h"
 #include "chatty/core/host_memory.h"
 #include "chatty/core/logging.h"
+#include "chatty/core/parallel.h"
 #include "chatty/core/sync.h"
 
 namespace chatty {
@@ -88,7 +87,6 @@ class PatternMeasurement {
   std::vector<double> Run(const Pattern& pattern, const ProbeBuffer& buffer, int repetitions) {
     std::vector<std::vector<double>> times(pattern.buffers.size());
     const auto drive = [&](PartId me) {
-      UseAllCores();
       devices_[me]->MakeCurrent();
       for (int repetition = 0; repetition < kWarmUps + repetitions; ++repetition) {
         Exchange(me, pattern, buffer, epoch_ + static_cast<std::uint64_t>(repetition));
@@ -98,27 +96,15 @@ class PatternMeasurement {
         }
       }
     };
-    const auto fail = [this] {
-      abort_.Fail(std::current_exception());
-      barrier_.Poison();
-      transport_.Abort();
-    };
-    {
-      std::vector<std::jthread> threads;
+    RunOnDevices(static_cast<int>(devices_.size()), [&](int me) {
       try {
-        for (PartId me = 0; me < devices_.size(); ++me) {
-          threads.emplace_back([me, &drive, &fail] {
-            try {
-              drive(me);
-            } catch (...) {
-              fail();
-            }
-          });
-        }
-      } catch (...) {  // the threads that there are wait for one that never comes
-        fail();
+        drive(static_cast<PartId>(me));
+      } catch (...) {
+        abort_.Fail(std::current_exception());
+        barrier_.Poison();
+        transport_.Abort();
       }
-    }
+    });
     abort_.RethrowFirst();
     epoch_ += static_cast<std::uint64_t>(kWarmUps + repetitions);
     std::vector<double> medians;
