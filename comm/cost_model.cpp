@@ -12,15 +12,15 @@ std::string_view LoadName(MeasuredLoad load) { return load == MeasuredLoad::kAlo
 // -------------------------------------------------------------- predictions ----
 
 CostModel::CostModel(std::vector<std::string> paths, std::size_t devices)
-    : paths_(std::move(paths)), devices_(devices), costs_(paths_.size() * devices * devices * kEncodings * kMeasuredLoads) {}
+    : paths_(std::move(paths)), devices_(devices), costs_(paths_.size() * devices * devices * kMeasuredLoads) {}
 
 std::size_t CostModel::Find(std::string_view name) const noexcept {
   const auto found = std::find(paths_.begin(), paths_.end(), name);
   return found == paths_.end() ? kNoPath : static_cast<std::size_t>(found - paths_.begin());
 }
 
-Cost CostModel::CostUnder(std::size_t path, std::size_t from, std::size_t to, Encoding encoding, Load load) const noexcept {
-  const Cost& alone = cost(path, from, to, encoding);
+Cost CostModel::CostUnder(std::size_t path, std::size_t from, std::size_t to, Load load) const noexcept {
+  const Cost& alone = cost(path, from, to);
   const bool broadcast = from == to;
   const std::size_t most = devices_ * (broadcast ? 1 : devices_ - 1);
   const std::size_t senders = std::clamp<std::size_t>(load.senders, 1, devices_);
@@ -28,10 +28,11 @@ Cost CostModel::CostUnder(std::size_t path, std::size_t from, std::size_t to, En
   if (buffers <= 1 || !alone.exists()) return alone;
   // The share of all buffers that the machine can have under way at once, less the one alone.
   const double busy = static_cast<double>(buffers - 1) / static_cast<double>(most - 1);
-  const Cost& all = cost(path, from, to, encoding, MeasuredLoad::kAllToAll);
+  const Cost& all = cost(path, from, to, MeasuredLoad::kAllToAll);
   const auto between = [busy](double a, double b) { return (1 - busy) * a + busy * b; };
-  return {between(alone.alpha_us, all.alpha_us), between(alone.beta_us_per_byte, all.beta_us_per_byte),
-          between(alone.gamma_us_per_entry, all.gamma_us_per_entry), between(alone.error, all.error)};
+  return {between(alone.alpha_us, all.alpha_us),           between(alone.beta_us_per_byte, all.beta_us_per_byte),
+          between(alone.entry_us, all.entry_us),           between(alone.place_us, all.place_us),
+          between(alone.bitmap_factor, all.bitmap_factor), between(alone.error, all.error)};
 }
 
 std::size_t CostModel::Best(std::size_t from, std::size_t to, Encoding encoding, std::size_t bytes, std::size_t entries,
@@ -50,20 +51,21 @@ std::size_t CostModel::Best(std::size_t from, std::size_t to, Encoding encoding,
 
 // --------------------------------------------------------------------- fits ----
 
-Cost FitBlocks(const CostSample& shortest, const CostSample& middle, const CostSample& longest) {
-  Cost line;
-  line.beta_us_per_byte = std::max(longest.us - shortest.us, 0.1 * longest.us) / longest.bytes;
-  line.alpha_us = std::min(shortest.us, longest.us);
+Cost FitCost(const CostSamples& samples) {
+  const auto& [shortest, middle, longest, sparse, empty, full] = samples;
+  Cost cost;
+  cost.alpha_us = std::min(shortest.us, longest.us);
+  cost.beta_us_per_byte = std::max(longest.us - shortest.us, 0.1 * longest.us) / longest.bytes;
+  cost.largest = longest.bytes;
+  const auto block_us = [&](double bytes) { return cost.Us(Encoding::kDense, bytes, 0); };
   for (const CostSample& block : {shortest, middle, longest}) {
-    line.error += std::abs(line.Us(block.bytes, 0) / block.us - 1) / 3;
+    cost.error += std::abs(block_us(block.bytes) / block.us - 1) / 3;
   }
-  line.largest = longest.bytes;
-  return line;
-}
-
-Cost FitEntries(Cost line, const CostSample& buffer) {
-  line.gamma_us_per_entry = std::max(buffer.us - line.Us(buffer.bytes, 0), 0.0) / buffer.entries;
-  return line;
+  cost.entry_us = std::max(0.0, sparse.us - block_us(sparse.bytes)) / sparse.entries;
+  cost.place_us = std::max(0.0, empty.us - block_us(empty.bytes)) / empty.entries;
+  const double of_bytes = full.us - cost.alpha_us - cost.place_us * full.entries;
+  cost.bitmap_factor = std::max(1.0, of_bytes / (cost.beta_us_per_byte * full.bytes));
+  return cost;
 }
 
 }  // namespace chatty

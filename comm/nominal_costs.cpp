@@ -60,31 +60,24 @@ class Nominals {
     }
   }
 
-  /// The cost of sparse buffers. `to` equal to `from`: of a broadcast, the slowest of the ways to all others.
+  /// `to` equal to `from`: of a broadcast, the slowest of the ways to all others.
   Cost Of(std::string_view path, std::size_t from, std::size_t to, bool all) const {
     const auto others = static_cast<double>(topology_.size() - 1);
     if (from != to) return Pair(path, from, to, all ? others : 1, all);
     const bool once = path == "uva" || path == "host" || path == "nccl";  // packed or sent once for all
     double buffers = once && !all ? 1 : others;
     if (host() && once && all) buffers = (1 + others) / 2;  // and unpacked by each
-    Cost worst{0, 0, 0};
+    Cost worst{0};
     for (std::size_t other = 0; other < topology_.size(); ++other) {
       if (other == from) continue;
       const Cost cost = Pair(path, from, other, buffers, all);
       worst.alpha_us = std::max(worst.alpha_us, cost.alpha_us + (path == "nccl" ? kNcclRankUs * (others - 1) : 0));
       worst.beta_us_per_byte = std::max(worst.beta_us_per_byte, cost.beta_us_per_byte);
-      worst.gamma_us_per_entry = std::max(worst.gamma_us_per_entry, cost.gamma_us_per_entry);
+      worst.entry_us = std::max(worst.entry_us, cost.entry_us);
+      worst.place_us = std::max(worst.place_us, cost.place_us);
+      worst.bitmap_factor = cost.bitmap_factor;
     }
     return worst;
-  }
-
-  /// The cost of another encoding where sparse buffers have this one.
-  Cost As(Encoding encoding, std::string_view path, Cost cost) const {
-    if (encoding == Encoding::kDense) cost.gamma_us_per_entry = 0;
-    if (encoding != Encoding::kBitmap) return cost;
-    cost.gamma_us_per_entry *= host() ? kHostPlaceUs / kHostEntryUs : kPlaceUs / kEntryUs;
-    if (path == "uva" && !host()) cost.beta_us_per_byte *= kBitmapFactor;
-    return cost;
   }
 
  private:
@@ -97,7 +90,8 @@ class Nominals {
     if (host()) {  // memory is shared: paths differ in how often bytes are copied; threads pack buffers one by one
       const double copies = path == "staged" ? 2 : 0;
       if (path == "p2p-copy" || path == "nccl" || (path == "p2p-direct" && !peers)) return {};
-      return {kWakeUs + 0.2 * copies, (2 + copies) / kHostBytesPerUs * buffers, kHostEntryUs * unpacked};
+      return {kWakeUs + 0.2 * copies, (2 + copies) / kHostBytesPerUs * buffers, kHostEntryUs * unpacked,
+              kHostPlaceUs * unpacked};
     }
     const auto known =
         std::find_if(std::begin(kGpuPaths), std::end(kGpuPaths), [&](const GpuPath& one) { return one.name == path; });
@@ -111,7 +105,8 @@ class Nominals {
                                    : std::min(bytes_per_us(topology_.devices()[from].host.bandwidth),
                                               bytes_per_us(topology_.devices()[to].host.bandwidth));
     const double launches = 2 + (all ? 2 : 1) * (buffers - 1);
-    Cost cost{launches * kLaunchUs + kSynchroniseUs + way.us, 1 / (way.share * width), kEntryUs * unpacked};
+    Cost cost{launches * kLaunchUs + kSynchroniseUs + way.us, 1 / (way.share * width), kEntryUs * unpacked,
+              kPlaceUs * unpacked, path == "uva" ? kBitmapFactor : 1};
     if (path == "staged") cost.alpha_us += kFirstPacketBytes * cost.beta_us_per_byte;
     const bool own_way = over_link && link.type == LinkType::kNvlink && !link.switched;  // no other buffer takes it
     if (!own_way) cost.beta_us_per_byte *= buffers;
@@ -139,11 +134,7 @@ CostModel CostModel::Nominal(const Topology& topology, std::span<const std::stri
     for (std::size_t from = 0; from < topology.size(); ++from) {
       for (std::size_t to = 0; to < topology.size(); ++to) {
         for (const MeasuredLoad load : kAllLoads) {
-          const Cost cost = nominals.Of(paths[path], from, to, load == MeasuredLoad::kAllToAll);
-          if (!cost.exists()) continue;
-          for (const Encoding encoding : kAllEncodings) {
-            model.set_cost(path, from, to, encoding, load, nominals.As(encoding, paths[path], cost));
-          }
+          model.set_cost(path, from, to, load, nominals.Of(paths[path], from, to, load == MeasuredLoad::kAllToAll));
         }
       }
     }

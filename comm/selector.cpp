@@ -31,8 +31,8 @@ Load AllToAll(std::size_t devices) { return {static_cast<std::uint32_t>(devices 
 Choice PredictedBy(const CostModel& model, std::size_t path, PartId from, PartId to, const BufferShape& buffer,
                    Load load) noexcept {
   if (path == CostModel::kNoPath) return {0, kInfinite, 0, load};
-  const Cost cost = model.CostUnder(path, from, to, buffer.encoding, load);
-  const double us = cost.Us(static_cast<double>(buffer.bytes), static_cast<double>(buffer.entries));
+  const Cost cost = model.CostUnder(path, from, to, load);
+  const double us = cost.Us(buffer.encoding, static_cast<double>(buffer.bytes), static_cast<double>(buffer.entries));
   return {0, us + (buffer.payload ? 0 : model.engine_us()), cost.error, load};
 }
 

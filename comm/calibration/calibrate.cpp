@@ -1,6 +1,6 @@
 // Calibrate: a thread for each device sends buffers through the transport of each path, between one pair at a time and
-// between all at once. Three blocks of memory give a pair's line under a load. One buffer of each other encoding, as long as
-// the longest block, gives what an entry takes beyond its bytes.
+// between all at once. Three blocks of memory give a pair's line under a load; a sparse buffer and two bitmaps give what
+// entries, places and values behind bits take beyond it.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -39,7 +39,7 @@ struct Effort {
   int repetitions;      ///< of buffers that are not short
 };
 Effort EffortFor(DeviceKind kind, bool quick) {
-  if (kind == DeviceKind::kHost) return quick ? Effort{22, 4 << 20, 3} : Effort{24, 64 << 20, 7};
+  if (kind == DeviceKind::kHost) return quick ? Effort{22, 1 << 20, 3} : Effort{24, 64 << 20, 7};
   return quick ? Effort{25, 16 << 20, 3} : Effort{26, 256 << 20, 7};
 }
 
@@ -241,25 +241,24 @@ void MeasurePath(CostModel& model, std::size_t path, std::span<Device* const> de
   PatternMeasurement measurement(devices, states, *transport);
   // Measures a pattern and sets the costs of its buffers, or those of `all` if its only one stands for them.
   const auto measure = [&](const Pattern& pattern, const Pattern& all) {
-    const auto time = [&](Encoding encoding, std::size_t bytes) {
-      const ProbeBuffer buffer = ProbeBuffer::Of(encoding, bytes, effort.bits);
+    const auto time = [&](const ProbeBuffer& buffer) {
       std::vector<CostSample> samples;
       for (const double us : measurement.Run(pattern, buffer, buffer.bytes() <= kShort ? 21 : effort.repetitions)) {
         samples.push_back({static_cast<double>(buffer.bytes()), static_cast<double>(buffer.entries()), us});
       }
       return samples;
     };
-    const std::vector<CostSample> shortest = time(Encoding::kDense, 0),
-                                  middle = time(Encoding::kDense, std::min(kMiddle, longest / 16)),
-                                  block = time(Encoding::kDense, longest), sparse = time(Encoding::kSparse, longest),
-                                  bitmap = time(Encoding::kBitmap, longest / 8);  // as many places as there are values
+    const std::vector<CostSample> shortest = time(ProbeBuffer::Dense(0)),
+                                  middle = time(ProbeBuffer::Dense(std::min(kMiddle, longest / 16))),
+                                  block = time(ProbeBuffer::Dense(longest)),
+                                  sparse = time(ProbeBuffer::Sparse(longest, effort.bits)),
+                                  empty = time(ProbeBuffer::Bitmap(longest, 5, effort.bits)),
+                                  full = time(ProbeBuffer::Bitmap(longest, 1, effort.bits));
     for (std::size_t i = 0; i < all.buffers.size(); ++i) {
       const auto& [from, to] = all.buffers[i];
       const std::size_t b = pattern.buffers.size() == 1 ? 0 : i;
-      const Cost line = FitBlocks(shortest[b], middle[b], block[b]);
-      model.set_cost(path, from, to, Encoding::kDense, pattern.load, line);
-      model.set_cost(path, from, to, Encoding::kSparse, pattern.load, FitEntries(line, sparse[b]));
-      model.set_cost(path, from, to, Encoding::kBitmap, pattern.load, FitEntries(line, bitmap[b]));
+      const Cost cost = FitCost({shortest[b], middle[b], block[b], sparse[b], empty[b], full[b]});
+      model.set_cost(path, from, to, pattern.load, cost);
     }
   };
   for (const Pattern& all : {pairs, broadcasts}) {

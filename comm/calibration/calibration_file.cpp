@@ -81,11 +81,9 @@ std::string CalibrationText(std::string_view fingerprint, const Calibration& cal
   const CostModel& model = calibration.model;
   std::string text = Head(fingerprint) + fmt::format("{:d} {} {} {} {}\n", calibration.quick, calibration.seconds,
                                                      model.devices(), model.paths().size(), fmt::join(model.paths(), " "));
-  model.ForEachCost([&](std::size_t path, std::size_t from, std::size_t to, Encoding encoding, MeasuredLoad load,
-                        const Cost& cost) {
-    text +=
-        fmt::format("{} {} {} {} {} {} {} {} {} {}\n", path, from, to, static_cast<int>(encoding), static_cast<int>(load),
-                    cost.alpha_us, cost.beta_us_per_byte, cost.gamma_us_per_entry, cost.error, cost.largest);
+  model.ForEachCost([&](std::size_t path, std::size_t from, std::size_t to, MeasuredLoad load, const Cost& cost) {
+    text += fmt::format("{} {} {} {} {} {} {} {} {} {} {}\n", path, from, to, static_cast<int>(load), cost.alpha_us,
+                        cost.beta_us_per_byte, cost.entry_us, cost.place_us, cost.bitmap_factor, cost.error, cost.largest);
   });
   for (std::string note : calibration.notes) {
     std::replace_if(
@@ -127,10 +125,10 @@ Calibration ParseCalibration(std::string_view text, std::string_view fingerprint
   model.set_measured(true);
   while (std::isdigit((words >> std::ws).peek()) != 0) {
     const std::size_t path = index(model.paths().size()), from = index(devices), to = index(devices);
-    const std::size_t encoding = index(kEncodings), load = index(kMeasuredLoads);
-    const Cost cost{number(), number(), number(), number(), number()};
+    const std::size_t load = index(kMeasuredLoads);
+    const Cost cost{number(), number(), number(), number(), number(), number(), number()};
     if (cost.largest == 0) throw InputError("is damaged: a cost of nothing that was measured");
-    model.set_cost(path, from, to, static_cast<Encoding>(encoding), static_cast<MeasuredLoad>(load), cost);
+    model.set_cost(path, from, to, static_cast<MeasuredLoad>(load), cost);
   }
   words.clear();
   for (std::string line; std::getline(words, line);) {

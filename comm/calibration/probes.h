@@ -35,22 +35,30 @@ struct alignas(16) Block {
 /// A buffer of an encoding: dense, values in order; sparse, values with their indices, which ascend evenly apart; a bitmap,
 /// with a bit for each place and the values of the set places.
 struct ProbeBuffer {
-  static constexpr std::size_t kEvery = 8;  ///< one place of a bitmap in so many is set
   Encoding encoding = Encoding::kDense;
-  std::size_t items = 0;  ///< blocks, entries, or places, which are a multiple of 32; their values are at most 2^bits
-  std::size_t apart = 1;  ///< distance between the indices of a sparse buffer
-  /// The largest of at most `bytes` bytes, with indices over 2^bits values. One block or entry at least.
-  static ProbeBuffer Of(Encoding encoding, std::size_t bytes, unsigned bits) {
-    if (encoding == Encoding::kDense) return {encoding, std::max<std::size_t>(bytes / sizeof(Block), 1)};
+  std::size_t items = 0;   ///< blocks, entries, or places, which are a multiple of 32; their values are at most 2^bits
+  std::size_t apart = 1;   ///< distance between the indices of a sparse buffer
+  unsigned shift = 0;      ///< one place of a bitmap in 2^shift is set; 0 to 5
+  std::uint32_t word = 0;  ///< the bits of 32 places
+  /// @{
+  /// The largest buffers of at most `bytes` bytes: one block or entry at least. A sparse one's indices cover 2^bits values,
+  /// and a bitmap has so many places at most.
+  static ProbeBuffer Dense(std::size_t bytes) { return {Encoding::kDense, std::max<std::size_t>(bytes / sizeof(Block), 1)}; }
+  static ProbeBuffer Sparse(std::size_t bytes, unsigned bits) {
     const std::size_t entries = std::max<std::size_t>(bytes / sizeof(Entry), 1);
-    if (encoding == Encoding::kSparse) return {encoding, entries, (std::size_t{1} << bits) / entries};
-    return {encoding, bytes / (32 / 8 + 32 / kEvery * sizeof(std::uint32_t)) * 32};
+    return {Encoding::kSparse, entries, (std::size_t{1} << bits) / entries};
   }
+  static ProbeBuffer Bitmap(std::size_t bytes, unsigned shift, unsigned bits) {
+    const std::uint64_t ones = (std::uint64_t{1} << (1u << shift)) - 1;
+    const std::size_t places = std::min(bytes / (4 + (std::size_t{128} >> shift)) * 32, std::size_t{1} << bits);
+    return {Encoding::kBitmap, places, 1, shift, static_cast<std::uint32_t>(~0u / ones)};
+  }
+  /// @}
   /// Its length.
   std::size_t bytes() const {
     if (encoding == Encoding::kDense) return items * sizeof(Block);
     if (encoding == Encoding::kSparse) return items * sizeof(Entry);
-    return items / 8 + items / kEvery * sizeof(std::uint32_t);
+    return items / 8 + (items >> shift) * sizeof(std::uint32_t);
   }
   /// As BufferShape counts them: none of a dense buffer.
   std::size_t entries() const { return encoding == Encoding::kDense ? 0 : items; }
@@ -75,8 +83,8 @@ CHATTY_FN void PackItem(const State& state, std::byte* buffer, const ProbeBuffer
   } else {
     auto* const words = reinterpret_cast<std::uint32_t*>(buffer);
     const std::uint32_t vertex = state.vertices[i];
-    if (i % 32 == 0) words[i / 32] = 0x01010101u;  // one in kEvery
-    if (vertex % ProbeBuffer::kEvery == 0) words[shape.items / 32 + i / ProbeBuffer::kEvery] = state.values[vertex] - 1;
+    if (i % 32 == 0) words[i / 32] = shape.word;
+    if ((shape.word >> (vertex % 32) & 1u) != 0) words[shape.items / 32 + (i >> shape.shift)] = state.values[vertex] - 1;
   }
 }
 CHATTY_FN void UnpackItem(const State& state, const std::byte* buffer, const ProbeBuffer& shape, std::size_t i) {
@@ -95,7 +103,7 @@ CHATTY_FN void UnpackItem(const State& state, const std::byte* buffer, const Pro
   } else {
     const auto* const words = reinterpret_cast<const std::uint32_t*>(buffer);
     if ((words[i / 32] >> (i % 32) & 1u) == 0) return;
-    entry.value = words[shape.items / 32 + i / ProbeBuffer::kEvery];
+    entry.value = words[shape.items / 32 + (i >> shape.shift)];
   }
   const std::uint32_t vertex = state.vertices[entry.index];
   atomics::Exchange(&state.values[vertex], entry.value);

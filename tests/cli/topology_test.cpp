@@ -169,7 +169,7 @@ TEST_F(CliTest, TopologyShowsCostsThatAreKeptElseNominalOnes) {
   EXPECT_EQ(costs.at("measured"), true);
   EXPECT_EQ(costs.at("kept"), true);
 
-  // A quick calibration goes to 4 MiB at most; figures beyond that are not measured.
+  // A quick calibration goes to 1 MiB at most; figures beyond that are not measured.
   EXPECT_EQ(LinesWith(kept, "~: longer than any buffer that was measured").size(), 1u) << kept;
   bool beyond = false;
   for (const Json& choice : costs.at("choices")) {
@@ -182,7 +182,7 @@ TEST_F(CliTest, TopologyShowsCostsThatAreKeptElseNominalOnes) {
     }
   }
   EXPECT_TRUE(beyond);
-  for (const Json& cost : costs.at("costs")) EXPECT_LE(cost.at("measured_up_to_bytes"), 4 << 20) << cost;
+  for (const Json& cost : costs.at("costs")) EXPECT_LE(cost.at("measured_up_to_bytes"), 1 << 20) << cost;
 }
 
 TEST_F(CliTest, TopologyShowsWhatAutoMayTakeAlone) {

@@ -66,14 +66,14 @@ class CacheTest : public testing::Test {
 
 Calibration Example() {
   Calibration calibration;
-  Cost cost{12.25, 1.0 / 3, 1e-9, 0.01, 524288};
+  Cost cost{12.25, 1.0 / 3, 1e-9, 1e-10, 1.5, 0.01, 524288};
   CostModel model({"staged", "p2p-copy"}, 3);
-  model.set_cost(0, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, cost);
+  model.set_cost(0, 0, 1, MeasuredLoad::kAlone, cost);
   cost.beta_us_per_byte = 2.5e-6;
-  model.set_cost(1, 2, 0, Encoding::kSparse, MeasuredLoad::kAllToAll, cost);
+  model.set_cost(1, 2, 0, MeasuredLoad::kAllToAll, cost);
   cost.largest += 1;
-  model.set_cost(0, 1, 2, Encoding::kBitmap, MeasuredLoad::kAlone, cost);
-  model.set_cost(1, 2, 2, Encoding::kDense, MeasuredLoad::kAllToAll, cost);
+  model.set_cost(0, 1, 2, MeasuredLoad::kAlone, cost);
+  model.set_cost(1, 2, 2, MeasuredLoad::kAllToAll, cost);
   model.set_measured(true);
   calibration.model = model;
   calibration.quick = true;
@@ -110,10 +110,9 @@ TEST_F(CacheTest, SeedsOfTheFuzzerAreOfThisVersion) {
     const std::string text = Read(std::string(CHATTY_SOURCE_DIR "/tests/fuzz/corpus/costs/") + seed).substr(1);
     const Calibration calibration = ParseCalibration(WithChecksum(text), "a machine\n");
     const CostModel& model = calibration.model;
-    EXPECT_EQ(model.cost(0, 0, 1, Encoding::kSparse).exists(), seed == std::string_view("cost"));
+    EXPECT_EQ(model.cost(0, 0, 1).exists(), seed == std::string_view("cost"));
     EXPECT_EQ(calibration.notes.size(), seed == std::string_view("cost") ? 1u : 0u);
-    EXPECT_EQ(model.cost(0, 1, 1, Encoding::kDense, MeasuredLoad::kAllToAll).exists(),
-              seed == std::string_view("broadcast"));
+    EXPECT_EQ(model.cost(0, 1, 1, MeasuredLoad::kAllToAll).exists(), seed == std::string_view("broadcast"));
   }
 }
 
@@ -152,7 +151,7 @@ std::string WithFigure(std::string text, std::size_t word, std::string_view figu
 
 TEST_F(CacheTest, FiguresThatNoMachineHasAreRefused) {
   const std::string fingerprint = "machine\n", text = CalibrationText(fingerprint, Example());
-  for (const std::size_t word : {0u, 3u, 5u, 6u, 7u, 8u, 9u}) {
+  for (const std::size_t word : {0u, 3u, 5u, 6u, 7u, 8u, 9u, 10u}) {
     EXPECT_NO_THROW(ParseCalibration(WithFigure(text, word, "1"), fingerprint));
     for (const std::string_view figure : {"1e308", "-1", "inf", "nan", "much"}) {
       EXPECT_THROW(ParseCalibration(WithFigure(text, word, figure), fingerprint), InputError) << word << ": " << figure;
@@ -209,8 +208,8 @@ TEST_F(CacheTest, KnownCostsAreKeptOnesElseNominal) {
   calibration.model = CostModel::Nominal(topology);
   EXPECT_FALSE(calibration.model.Joins(0, 0, 1)) << "'host' joins no GPUs";
   calibration.model = CostModel({"p2p-copy"}, 4);
-  const Cost cost{7, 1, 0, 0, 1};
-  calibration.model.set_cost(0, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, cost);
+  const Cost cost{.alpha_us = 7, .beta_us_per_byte = 1, .largest = 1};
+  calibration.model.set_cost(0, 0, 1, MeasuredLoad::kAlone, cost);
   calibration.model.set_measured(true);
   SaveCalibration(MachineFingerprint(topology), calibration);
   CostModel expected = calibration.model;
@@ -250,16 +249,19 @@ TEST(MachineFingerprint, MasksThatLeaveTheSameLinksAreOne) {
   EXPECT_EQ(LinkMask::Parse("pairs {2,3}{1,0}", 4).CanonicalText(4), "pairs {0,1}{2,3}");
 }
 
+using probes::ProbeBuffer;
+
 TEST(Probes, BuffersAreAsLargeAsMayBe) {
-  for (const Encoding encoding : kAllEncodings) {
-    const probes::ProbeBuffer buffer = probes::ProbeBuffer::Of(encoding, 100000, 16);
-    SCOPED_TRACE(EncodingName(encoding));
+  for (const ProbeBuffer& buffer :
+       {ProbeBuffer::Dense(100000), ProbeBuffer::Sparse(100000, 16), ProbeBuffer::Bitmap(100000, 0, 22),
+        ProbeBuffer::Bitmap(100000, 1, 22), ProbeBuffer::Bitmap(100000, 5, 22)}) {
+    SCOPED_TRACE(testing::Message() << EncodingName(buffer.encoding) << ", " << buffer.shift);
     EXPECT_LE(buffer.bytes(), 100000u);
-    EXPECT_GT(buffer.bytes(), 100000u - 32);
-    EXPECT_EQ(buffer.items % 32, encoding == Encoding::kBitmap ? 0 : buffer.items % 32);
-    EXPECT_EQ(buffer.entries(), encoding == Encoding::kDense ? 0 : buffer.items);
+    EXPECT_GT(buffer.bytes(), 100000u - 140);
+    EXPECT_EQ(buffer.entries(), buffer.encoding == Encoding::kDense ? 0 : buffer.items);
   }
-  EXPECT_EQ(probes::ProbeBuffer::Of(Encoding::kDense, 0, 16).bytes(), sizeof(probes::Block)) << "one at least";
+  EXPECT_EQ(ProbeBuffer::Dense(0).bytes(), sizeof(probes::Block)) << "one at least";
+  EXPECT_EQ(ProbeBuffer::Bitmap(100000, 5, 16).items, 65536u) << "no more places than values";
 }
 
 TEST(Probes, WhatIsPackedIsUnpacked) {
@@ -270,11 +272,11 @@ TEST(Probes, WhatIsPackedIsUnpacked) {
   std::vector<std::uint32_t> vertices(kSize), marks_a(kSize / 32, ~0u), marks_b(kSize / 32, ~0u);
   const probes::State a{values_a.front().value, vertices.data(), marks_a.data(), kBits};
   const probes::State b{values_b.front().value, vertices.data(), marks_b.data(), kBits};
-  for (const probes::ProbeBuffer shape :
-       {probes::ProbeBuffer{Encoding::kDense, 10000}, probes::ProbeBuffer{Encoding::kSparse, 40000},
-        probes::ProbeBuffer{Encoding::kSparse, 1}, probes::ProbeBuffer{Encoding::kSparse, 7000, kSize / 7000},
-        probes::ProbeBuffer{Encoding::kBitmap, 40192}, probes::ProbeBuffer{Encoding::kBitmap, kSize}}) {
-    SCOPED_TRACE(testing::Message() << EncodingName(shape.encoding) << ", " << shape.items);
+  for (const ProbeBuffer& shape :
+       {ProbeBuffer::Dense(160000), ProbeBuffer::Sparse(320000, kBits), ProbeBuffer::Sparse(8, kBits),
+        ProbeBuffer::Sparse(56000, kBits), ProbeBuffer::Bitmap(150000, 0, kBits), ProbeBuffer::Bitmap(80000, 1, kBits),
+        ProbeBuffer::Bitmap(10000, 5, kBits), ProbeBuffer::Bitmap(kSize, 5, kBits)}) {
+    SCOPED_TRACE(testing::Message() << EncodingName(shape.encoding) << ", " << shape.items << ", " << shape.shift);
     std::vector<probes::Block> buffer(shape.bytes() / sizeof(probes::Block) + 1);
     auto* const bytes = reinterpret_cast<std::byte*>(buffer.data());
     probes::Prepare(*sender, a);
@@ -285,7 +287,7 @@ TEST(Probes, WhatIsPackedIsUnpacked) {
     for (std::size_t i = 0; i < shape.items; ++i) {
       if (shape.encoding == Encoding::kDense) std::fill_n(held.begin() + static_cast<std::ptrdiff_t>(4 * i), 4, true);
       if (shape.encoding == Encoding::kSparse) held[i * shape.apart] = true;
-      if (shape.encoding == Encoding::kBitmap) held[i] = i % probes::ProbeBuffer::kEvery == 0;
+      if (shape.encoding == Encoding::kBitmap) held[i] = i % (std::size_t{1} << shape.shift) == 0;
     }
     for (std::size_t i = 0; i < kSize; ++i) {
       ASSERT_EQ(b.values[i], a.values[i] - (held[i] ? 1 : 0)) << i;
@@ -343,22 +345,22 @@ TEST_P(CalibrateTest, CoversEveryPathPairAndLoad) {
     for (std::size_t from = 0; from < n; ++from) {
       for (std::size_t to = 0; to < n; ++to) {
         EXPECT_TRUE(model.Joins(path, from, to)) << model.paths()[path];
-        for (const Encoding encoding : kAllEncodings) {
-          for (const MeasuredLoad load : kAllLoads) {
-            SCOPED_TRACE(testing::Message() << model.paths()[path] << ", " << EncodingName(encoding) << ", "
-                                            << LoadName(load) << ", " << from << " to " << to);
-            const Cost& cost = model.cost(path, from, to, encoding, load);
-            ASSERT_TRUE(cost.exists());
-            EXPECT_GT(cost.largest, 60 << 10);
-            EXPECT_LE(cost.largest, OnGpus() ? 16 << 20 : 4 << 20);
-            EXPECT_TRUE(std::isfinite(cost.error));
-            for (const std::size_t bytes : {4, 1 << 16, 1 << 22}) {
-              const double us = model.PredictUs(path, from, to, encoding, bytes, bytes / 8);
+        for (const MeasuredLoad load : kAllLoads) {
+          SCOPED_TRACE(testing::Message() << model.paths()[path] << ", " << LoadName(load) << ", " << from << " to " << to);
+          const Cost& cost = model.cost(path, from, to, load);
+          ASSERT_TRUE(cost.exists());
+          EXPECT_GT(cost.largest, 60 << 10);
+          EXPECT_LE(cost.largest, OnGpus() ? 16 << 20 : 1 << 20);
+          EXPECT_GE(cost.bitmap_factor, 1);
+          EXPECT_TRUE(std::isfinite(cost.error));
+          for (const Encoding encoding : kAllEncodings) {
+            for (const double bytes : {4.0, 65536.0, 4194304.0}) {
+              const double us = cost.Us(encoding, bytes, encoding == Encoding::kDense ? 0 : bytes / 8);
               EXPECT_GT(us, 0);
               EXPECT_TRUE(std::isfinite(us));
             }
-            EXPECT_GT(cost.Us(4 << 20, 0), 1) << "no memory does four terabytes a second twice";
           }
+          EXPECT_GT(cost.Us(Encoding::kDense, 4 << 20, 0), 1) << "no memory does four terabytes a second twice";
         }
       }
     }

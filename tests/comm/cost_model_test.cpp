@@ -16,34 +16,49 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr Encoding kDense = Encoding::kDense, kSparse = Encoding::kSparse, kBitmap = Encoding::kBitmap;
 constexpr MeasuredLoad kAlone = MeasuredLoad::kAlone, kAllToAll = MeasuredLoad::kAllToAll;
 
-TEST(FitBlocks, TheLineMeetsTheShortestAndTheLongest) {
-  const Cost cost = FitBlocks({0, 0, 12}, {1 << 20, 0, 40}, {1 << 24, 0, 108});
-  EXPECT_DOUBLE_EQ(cost.alpha_us, 12);
-  EXPECT_DOUBLE_EQ(cost.Us(1 << 24, 0), 108);
-  EXPECT_EQ(cost.gamma_us_per_entry, 0);
-  EXPECT_NEAR(cost.error, (1 - 18.0 / 40) / 3, 1e-9) << "12 + 96 / 16 us predicted, 40 measured";
-  EXPECT_FALSE(cost.Extrapolates(1 << 24));
-  EXPECT_TRUE(cost.Extrapolates(1 << 25));
-  EXPECT_FALSE((Cost{12, 1e-5}.Extrapolates(1e12))) << "what was not measured goes on for ever";
+/// What buffers take by a cost, as a calibration measures them.
+CostSamples SamplesOf(const Cost& truth) {
+  const auto sample = [&](Encoding encoding, double bytes, double entries) {
+    return CostSample{bytes, entries, truth.Us(encoding, bytes, entries)};
+  };
+  return {sample(kDense, 0, 0),      sample(kDense, 1 << 20, 0),       sample(kDense, 1 << 24, 0),
+          sample(kSparse, 8e6, 1e6), sample(kBitmap, 0.25 * 4e6, 4e6), sample(kBitmap, 2.125 * 1e6, 1e6)};
 }
 
-TEST(FitBlocks, BytesAreNotFree) {
-  // On a busy machine a short block may take as long as a long one, or longer.
-  for (const double shortest : {30.0, 90.0}) {
-    const Cost cost = FitBlocks({16, 0, shortest}, {1 << 12, 0, 31}, {1 << 16, 0, 28});
-    EXPECT_GT(cost.Us(1 << 28, 0), 1000) << "as fast as 270 GB/s";
-    EXPECT_DOUBLE_EQ(cost.alpha_us, 28);
+TEST(FitCost, FindsTheCostThatMadeTheSamples) {
+  for (const Cost& truth : {Cost{12, 2.7e-6, 9e-5, 3e-5}, Cost{0.4, 1e-4}, Cost{15, 4e-5, 9e-5, 3e-5, 1.5}}) {
+    const Cost cost = FitCost(SamplesOf(truth));
+    EXPECT_NEAR(cost.alpha_us, truth.alpha_us, 1e-9);
+    EXPECT_NEAR(cost.beta_us_per_byte, truth.beta_us_per_byte, 1e-12);
+    EXPECT_NEAR(cost.entry_us, truth.entry_us, 1e-9);
+    EXPECT_NEAR(cost.place_us, truth.place_us + 0.25 * truth.beta_us_per_byte * (truth.bitmap_factor - 1), 1e-9)
+        << "of an almost empty bitmap, bytes count as places";
+    EXPECT_NEAR(cost.bitmap_factor, truth.bitmap_factor, 0.06);
+    EXPECT_LT(cost.error, 1e-9);
+    EXPECT_EQ(cost.largest, 1 << 24);
+    EXPECT_FALSE(cost.Extrapolates(1 << 24));
+    EXPECT_TRUE(cost.Extrapolates(1 << 25));
+    EXPECT_FALSE(truth.Extrapolates(1e12)) << "what was not measured goes on for ever";
   }
 }
 
-TEST(FitEntries, AreWhatABufferTakesBeyondItsBytes) {
-  const Cost line{10, 1e-4, 0, 0.25, 1 << 24};
-  const Cost sparse = FitEntries(line, {8e6, 1e6, 10 + 800 + 500});
-  EXPECT_DOUBLE_EQ(sparse.gamma_us_per_entry, 5e-4);
-  EXPECT_DOUBLE_EQ(sparse.Us(8e6, 1e6), 1310);
-  EXPECT_EQ(sparse.error, line.error);
-  EXPECT_EQ(sparse.largest, line.largest);
-  EXPECT_EQ(FitEntries(line, {8e6, 1e6, 700}).gamma_us_per_entry, 0) << "no entry takes less than no time";
+TEST(FitCost, TheErrorIsTheMeanOverTheBlocks) {
+  CostSamples samples = SamplesOf({12, 6e-6});
+  samples.middle.us *= 2;
+  EXPECT_NEAR(FitCost(samples).error, 0.5 / 3, 1e-9) << "half of what was measured, in one of three";
+}
+
+TEST(FitCost, NothingIsFreeOrLessThanFree) {
+  // On a busy machine a short block may take as long as a long one, or longer, and blocks longer than entries.
+  for (const double shortest : {30.0, 90.0}) {
+    const Cost cost = FitCost(
+        {{16, 0, shortest}, {1 << 12, 0, 31}, {1 << 16, 0, 28}, {1 << 16, 8192, 20}, {4096, 16384, 1}, {4096, 1928, 1}});
+    EXPECT_GT(cost.Us(kDense, 1 << 28, 0), 1000) << "as fast as 270 GB/s";
+    EXPECT_DOUBLE_EQ(cost.alpha_us, 28);
+    EXPECT_EQ(cost.entry_us, 0);
+    EXPECT_EQ(cost.place_us, 0);
+    EXPECT_EQ(cost.bitmap_factor, 1);
+  }
 }
 
 TEST(CostModel, PathsThatDoNotJoinAPairTakeForEver) {
@@ -54,11 +69,11 @@ TEST(CostModel, PathsThatDoNotJoinAPairTakeForEver) {
   EXPECT_EQ(model.PredictUs(0, 0, 0, kDense, 8, 0), kInfinite);
   EXPECT_EQ(model.PredictUs(0, 0, 1, kSparse, 8, 0, {2, 3}), kInfinite);
   EXPECT_EQ(model.Best(0, 1, kDense, 8, 0), CostModel::kNoPath);
-  model.set_cost(1, 0, 1, kDense, kAlone, {4, 1e-3, 0.5});
+  model.set_cost(1, 0, 1, kAlone, {4, 1e-3, 0.5});
   EXPECT_TRUE(model.Joins(1, 0, 1));
   EXPECT_FALSE(model.Joins(1, 1, 0));
   EXPECT_EQ(model.Best(0, 1, kDense, 8, 0), 1u);
-  EXPECT_DOUBLE_EQ(model.PredictUs(1, 0, 1, kDense, 1000, 2), 4 + 1 + 1);
+  EXPECT_DOUBLE_EQ(model.PredictUs(1, 0, 1, kSparse, 1000, 2), 4 + 1 + 1);
 }
 
 TEST(CostModel, LoadsLieBetweenAloneAndAllToAll) {
@@ -66,35 +81,33 @@ TEST(CostModel, LoadsLieBetweenAloneAndAllToAll) {
   const auto at = [&](PartId to, std::uint32_t buffers, std::uint32_t senders) {
     return model.PredictUs(0, 0, to, kDense, 0, 0, {buffers, senders});
   };
-  model.set_cost(0, 0, 1, kDense, kAlone, {10});
-  model.set_cost(0, 0, 1, kDense, kAllToAll, {65});
+  model.set_cost(0, 0, 1, kAlone, {10});
+  model.set_cost(0, 0, 1, kAllToAll, {65});
   EXPECT_DOUBLE_EQ(at(1, 1, 1), 10);
   EXPECT_DOUBLE_EQ(at(1, 0, 0), 10);
   EXPECT_DOUBLE_EQ(at(1, 3, 1), 20) << "3 of 12 buffers";
   EXPECT_DOUBLE_EQ(at(1, 1, 4), 25);
   EXPECT_DOUBLE_EQ(at(1, 3, 4), 65);
   EXPECT_DOUBLE_EQ(at(1, 99, 99), 65) << "more than there are counts as all";
-  model.set_cost(0, 0, 0, kDense, kAlone, {8});
-  model.set_cost(0, 0, 0, kDense, kAllToAll, {20});
+  model.set_cost(0, 0, 0, kAlone, {8});
+  model.set_cost(0, 0, 0, kAllToAll, {20});
   EXPECT_DOUBLE_EQ(at(0, 1, 4), 20) << "all broadcast";
   EXPECT_DOUBLE_EQ(at(0, 1, 2), 12);
   CostModel two({"a"}, 2);
-  two.set_cost(0, 0, 1, kDense, kAlone, {10});
-  two.set_cost(0, 0, 1, kDense, kAllToAll, {16});
+  two.set_cost(0, 0, 1, kAlone, {10});
+  two.set_cost(0, 0, 1, kAllToAll, {16});
   EXPECT_DOUBLE_EQ(two.PredictUs(0, 0, 1, kDense, 0, 0, {1, 2}), 16);
   EXPECT_DOUBLE_EQ(two.PredictUs(0, 0, 1, kDense, 0, 0, {5, 1}), 10) << "one buffer at most";
 }
 
-TEST(CostModel, EncodingsHaveCostsOfTheirOwn) {
+TEST(CostModel, EncodingsDifferInGammaAndInBytesOfBitmaps) {
   CostModel model({"a"}, 2);
-  for (const MeasuredLoad load : kAllLoads) {
-    model.set_cost(0, 0, 1, kDense, load, {10, 1, 0});
-    model.set_cost(0, 0, 1, kSparse, load, {load == kAlone ? 5.0 : 15.0, 0.5, 0.25});
-  }
+  model.set_cost(0, 0, 1, kAlone, {10, 1, 0.25, 0.125, 1.5});
+  model.set_cost(0, 0, 1, kAllToAll, {20, 1, 0.25, 0.125, 1.5});
   EXPECT_DOUBLE_EQ(model.PredictUs(0, 0, 1, kDense, 8, 0), 18);
-  EXPECT_DOUBLE_EQ(model.PredictUs(0, 0, 1, kSparse, 8, 64), 5 + 4 + 16);
-  EXPECT_DOUBLE_EQ(model.PredictUs(0, 0, 1, kSparse, 8, 64, {1, 2}), 15 + 4 + 16);
-  EXPECT_EQ(model.PredictUs(0, 0, 1, kBitmap, 8, 64), kInfinite);
+  EXPECT_DOUBLE_EQ(model.PredictUs(0, 0, 1, kSparse, 8, 64), 10 + 8 + 16);
+  EXPECT_DOUBLE_EQ(model.PredictUs(0, 0, 1, kBitmap, 8, 64), 10 + 12 + 8);
+  EXPECT_DOUBLE_EQ(model.PredictUs(0, 0, 1, kBitmap, 8, 64, {1, 2}), 20 + 12 + 8);
   EXPECT_EQ(model.PredictUs(0, 1, 0, kSparse, 8, 64), kInfinite);
 }
 
