@@ -149,9 +149,12 @@ struct CostSample {
 };
 /// The times of a pair's buffers.
 struct CostSamples {
-  CostSample shortest, middle, longest;  ///< blocks of memory
-  CostSample sparse;                     ///< a sparse buffer
-  CostSample empty, full;                ///< bitmaps in which few places are set, and many
+  CostSample shortest;  ///< a block of memory of few bytes
+  CostSample middle;    ///< a block between the other two
+  CostSample longest;   ///< a block long enough that its bytes take most of the time
+  CostSample sparse;    ///< a sparse buffer
+  CostSample empty;     ///< a bitmap in which few places are set
+  CostSample full;      ///< a bitmap in which many are
 };
 /// The line through the shortest block and the longest one; its error is the mean over the three blocks. Bytes take at least
 /// a tenth of the longest block's time, so that no path carries longer ones in no time. What a sparse buffer and an almost

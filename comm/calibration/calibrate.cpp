@@ -190,6 +190,7 @@ std::size_t Longest(std::string_view path, std::span<Device* const> devices, std
     for (std::size_t d = 0; d < devices.size(); ++d) capacities[d][d] = 0;
     options.broadcast.assign(devices.size(), longest);
     const TransportMemory memory = MeasureTransport(path, devices[0]->kind(), capacities, options);
+    // Of the host's memory, and then of each GPU's, until one has too little.
     std::uint64_t needed = memory.host, allowed = available > 0 ? available / 4 : ~std::uint64_t{0};
     for (std::size_t d = 0; d < devices.size(); ++d) {
       if (host) needed += memory.devices[d];
@@ -252,7 +253,7 @@ void MeasurePath(CostModel& model, std::size_t path, std::span<Device* const> de
                                   middle = time(ProbeBuffer::Dense(std::min(kMiddle, longest / 16))),
                                   block = time(ProbeBuffer::Dense(longest)),
                                   sparse = time(ProbeBuffer::Sparse(longest, effort.bits)),
-                                  empty = time(ProbeBuffer::Bitmap(longest, 5, effort.bits)),
+                                  empty = time(ProbeBuffer::Bitmap(longest / 4, 5, effort.bits)),
                                   full = time(ProbeBuffer::Bitmap(longest, 1, effort.bits));
     for (std::size_t i = 0; i < all.buffers.size(); ++i) {
       const auto& [from, to] = all.buffers[i];
