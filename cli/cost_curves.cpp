@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "chatty/cli/compare/svg.h"
@@ -17,11 +18,10 @@ CostCurves CurvesOf(const CostModel& model, std::string_view pair, std::size_t f
   curves.pair = pair;
   const CostLine* now = nullptr;
   for (std::size_t path = 0; path < model.paths().size(); ++path) {
-    const Cost& cost = model.KnownCost(path, from, to, kind.encoding, kind.load);
+    const Cost& cost = model.cost(path, from, to, kind.load);
     if (!cost.exists()) continue;
-    curves.lines.push_back({model.paths()[path], cost.alpha_us,
-                            cost.beta_us_per_byte + cost.gamma_us_per_entry / kind.bytes_per_entry,
-                            cost.samples > 0 ? cost.largest : std::numeric_limits<double>::infinity()});
+    curves.lines.push_back({model.paths()[path], cost.alpha_us, cost.Beta(kind.encoding) + cost.Gamma(kind.encoding) / 8,
+                            cost.largest > 0 ? cost.largest : std::numeric_limits<double>::infinity()});
   }
   for (const CostLine& line : curves.lines) {
     if (now == nullptr || line.Us(kLeastCurve) < now->Us(kLeastCurve)) now = &line;

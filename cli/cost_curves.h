@@ -4,7 +4,6 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,10 +16,9 @@ namespace chatty::cli {
 /// Sizes from and to which curves go.
 inline constexpr double kLeastCurve = 4, kMostCurve = 256 << 20;
 
-/// Which buffers a curve is of. By default blocks of memory, alone.
+/// Which buffers a curve is of: blocks of memory, or sparse buffers with entries of 8 bytes.
 struct CurveKind {
   Encoding encoding = Encoding::kDense;
-  double bytes_per_entry = std::numeric_limits<double>::infinity();  ///< infinite: without entries
   MeasuredLoad load = MeasuredLoad::kAlone;
 };
 

@@ -17,21 +17,31 @@
 
 namespace chatty {
 
-/// One line, in microseconds, and how well it is known. Infinite alpha: the path does not join the pair.
+/// The lines of a pair's encodings, in microseconds, and how well they are known. Infinite alpha: the path does not join the
+/// pair.
 struct Cost {
   double alpha_us = std::numeric_limits<double>::infinity();  ///< of a buffer without bytes
   double beta_us_per_byte = 0;                                ///< 1e-6 / beta is the bandwidth in bytes/s
-  /// Of each entry of a sparse buffer and each place of a bitmap, packed and unpacked; dense buffers have 0 entries.
-  double gamma_us_per_entry = 0;
-  double error = 0;           ///< median of |predicted - measured| / measured over the samples; 0 for nominal costs
-  std::uint32_t samples = 0;  ///< 0: nominal, nothing was measured
-  double largest = 0;         ///< bytes of the largest sample: beyond it the line is extrapolated; 0 for nominal costs
+  double entry_us = 0;       ///< gamma of a sparse buffer: of each entry, packed and unpacked
+  double place_us = 0;       ///< gamma of a bitmap: of each place, packed and unpacked
+  double bitmap_factor = 1;  ///< times that a byte of a bitmap takes: its values may be read one by one
+  double error = 0;          ///< mean of |predicted - measured| / measured over the measured blocks; 0 for nominal costs
+  double largest = 0;  ///< bytes of the largest measured block: beyond it the line is extrapolated; 0 for nominal costs
+  /// @{
+  /// Of an encoding. Dense buffers have no gamma.
+  double Beta(Encoding encoding) const noexcept {
+    return beta_us_per_byte * (encoding == Encoding::kBitmap ? bitmap_factor : 1);
+  }
+  double Gamma(Encoding encoding) const noexcept {
+    return encoding == Encoding::kSparse ? entry_us : encoding == Encoding::kBitmap ? place_us : 0;
+  }
+  /// @}
   /// The time in microseconds.
-  double Us(double bytes, double entries) const noexcept {
-    return alpha_us + beta_us_per_byte * bytes + gamma_us_per_entry * entries;
+  double Us(Encoding encoding, double bytes, double entries) const noexcept {
+    return alpha_us + Beta(encoding) * bytes + Gamma(encoding) * entries;
   }
   /// Whether buffers of this length are longer than any that was measured.
-  bool Extrapolates(double bytes) const noexcept { return samples > 0 && bytes > largest; }
+  bool Extrapolates(double bytes) const noexcept { return largest > 0 && bytes > largest; }
   /// Whether the path joins the pair.
   bool exists() const noexcept { return alpha_us < std::numeric_limits<double>::infinity(); }
   bool operator==(const Cost&) const = default;  ///< all members
@@ -84,41 +94,34 @@ class CostModel {
   std::size_t Find(std::string_view name) const noexcept;
 
   /// Whether a path joins a pair.
-  bool Joins(std::size_t path, std::size_t from, std::size_t to) const noexcept {
-    return cost(path, from, to, Encoding::kDense).exists();
-  }
-  /// The cost of a path, pair and encoding under a load, as it was set.
-  const Cost& cost(std::size_t path, std::size_t from, std::size_t to, Encoding encoding,
+  bool Joins(std::size_t path, std::size_t from, std::size_t to) const noexcept { return cost(path, from, to).exists(); }
+  /// The cost of a path and pair under a load, as it was set.
+  const Cost& cost(std::size_t path, std::size_t from, std::size_t to,
                    MeasuredLoad load = MeasuredLoad::kAlone) const noexcept {
-    return costs_[Index(path, from, to, encoding, load)];
+    return costs_[Index(path, from, to, load)];
   }
-  void set_cost(std::size_t path, std::size_t from, std::size_t to, Encoding encoding, MeasuredLoad load,
-                const Cost& cost) noexcept {
-    costs_[Index(path, from, to, encoding, load)] = cost;
+  void set_cost(std::size_t path, std::size_t from, std::size_t to, MeasuredLoad load, const Cost& cost) noexcept {
+    costs_[Index(path, from, to, load)] = cost;
   }  ///< sets what cost() returns
-  /// Calls body(path, from, to, encoding, load, cost) for each cost that exists.
+  /// Calls body(path, from, to, load, cost) for each cost that exists.
   template <class Body>
   void ForEachCost(const Body& body) const {
     for (std::size_t i = 0; i < costs_.size(); ++i) {
       if (!costs_[i].exists()) continue;
-      const std::size_t encoding = i / kMeasuredLoads % kEncodings, pair = i / kMeasuredLoads / kEncodings;
-      body(pair / devices_ / devices_, pair / devices_ % devices_, pair % devices_, static_cast<Encoding>(encoding),
+      const std::size_t pair = i / kMeasuredLoads;
+      body(pair / devices_ / devices_, pair / devices_ % devices_, pair % devices_,
            static_cast<MeasuredLoad>(i % kMeasuredLoads), costs_[i]);
     }
   }
-  /// The cost that predictions use: an encoding that was not measured counts as dense, all-to-all as alone.
-  const Cost& KnownCost(std::size_t path, std::size_t from, std::size_t to, Encoding encoding,
-                        MeasuredLoad load = MeasuredLoad::kAlone) const noexcept;
-
   /// The line for a load, and its error: between those of the measured loads, by the share of all buffers that are under
   /// way. Indices are not checked; a load beyond the devices' largest counts as the largest.
-  Cost CostUnder(std::size_t path, std::size_t from, std::size_t to, Encoding encoding, Load load) const noexcept;
+  Cost CostUnder(std::size_t path, std::size_t from, std::size_t to, Load load) const noexcept;
   /// Microseconds until `bytes` bytes have gone from `from` to `to` and are unpacked. They hold `entries` entries of a
   /// sparse buffer, or places of a bitmap. `to` equal to `from`: until all others have a broadcast. Infinite where the path
   /// does not join the pair.
   double PredictUs(std::size_t path, std::size_t from, std::size_t to, Encoding encoding, std::size_t bytes,
                    std::size_t entries, Load load = {}) const noexcept {
-    return CostUnder(path, from, to, encoding, load).Us(static_cast<double>(bytes), static_cast<double>(entries));
+    return CostUnder(path, from, to, load).Us(encoding, static_cast<double>(bytes), static_cast<double>(entries));
   }
   /// The path of least PredictUs, the first among equals; kNoPath where none joins the pair.
   std::size_t Best(std::size_t from, std::size_t to, Encoding encoding, std::size_t bytes, std::size_t entries,
@@ -127,17 +130,15 @@ class CostModel {
   bool operator==(const CostModel&) const = default;  ///< all members
 
  private:
-  std::size_t Index(std::size_t path, std::size_t from, std::size_t to, Encoding encoding,
-                    MeasuredLoad load) const noexcept {
-    return (((path * devices_ + from) * devices_ + to) * kEncodings + static_cast<std::size_t>(encoding)) * kMeasuredLoads +
-           static_cast<std::size_t>(load);
+  std::size_t Index(std::size_t path, std::size_t from, std::size_t to, MeasuredLoad load) const noexcept {
+    return ((path * devices_ + from) * devices_ + to) * kMeasuredLoads + static_cast<std::size_t>(load);
   }
 
   std::vector<std::string> paths_;
   std::size_t devices_ = 0;
   bool measured_ = false, links_apart_ = false;
   double engine_us_ = 0;
-  std::vector<Cost> costs_;  // [path][from][to][encoding][load]
+  std::vector<Cost> costs_;  // [path][from][to][load]
 };
 
 /// One measured time.
@@ -146,9 +147,19 @@ struct CostSample {
   double entries = 0;  ///< entries, or places of a bitmap; 0 for a block of memory
   double us = 0;       ///< positive
 };
-/// The line with the least squares of relative errors, so that small and large buffers count alike and a late thread counts
-/// little. No coefficient is negative. Samples at one size alone give a constant. If bytes seem to be free, they take the
-/// line's error at the largest size, so that no path carries longer buffers in no time. Takes one sample or more.
-Cost FitCost(std::span<const CostSample> samples);
+/// The times of a pair's buffers.
+struct CostSamples {
+  CostSample shortest;  ///< a block of memory of few bytes
+  CostSample middle;    ///< a block between the other two
+  CostSample longest;   ///< a block long enough that its bytes take most of the time
+  CostSample sparse;    ///< a sparse buffer
+  CostSample empty;     ///< a bitmap in which few places are set
+  CostSample full;      ///< a bitmap in which many are
+};
+/// The line through the shortest block and the longest one; its error is the mean over the three blocks. Bytes take at least
+/// a tenth of the longest block's time, so that no path carries longer ones in no time. What a sparse buffer and an almost
+/// empty bitmap take beyond their bytes is due to entries and places, and what a full one takes beyond these is due to its
+/// bytes.
+Cost FitCost(const CostSamples& samples);
 
 }  // namespace chatty

@@ -27,20 +27,24 @@ bool IsClearlyLess(const Choice& one, const Choice& other) {
 /// The load while all devices send to each other.
 Load AllToAll(std::size_t devices) { return {static_cast<std::uint32_t>(devices - 1), static_cast<std::uint32_t>(devices)}; }
 
-/// The prediction of path `p` of the model for a buffer, as the choice of `path`.
-Choice PredictedBy(const CostModel& model, std::size_t p, std::uint8_t path, PartId from, PartId to,
-                   const BufferShape& buffer, Load load) noexcept {
-  const Cost cost = model.CostUnder(p, from, to, buffer.encoding, load);
-  return {path, cost.Us(static_cast<double>(buffer.bytes), static_cast<double>(buffer.entries)), cost.error};
+/// The prediction of a path of the model, which chooses path 0.
+Choice PredictedBy(const CostModel& model, std::size_t path, PartId from, PartId to, const BufferShape& buffer,
+                   Load load) noexcept {
+  if (path == CostModel::kNoPath) return {0, kInfinite, 0, load};
+  const Cost cost = model.CostUnder(path, from, to, load);
+  const double us = cost.Us(buffer.encoding, static_cast<double>(buffer.bytes), static_cast<double>(buffer.entries));
+  return {0, us + (buffer.payload ? 0 : model.engine_us()), cost.error, load};
 }
 
-/// The one of some of the model's paths that takes least time while all devices send, by its index in the model.
+/// The one of some of the model's paths that takes least time, by its place among them.
 Choice LeastOf(const CostModel& model, std::span<const std::size_t> paths, PartId from, PartId to, const BufferShape& buffer,
-               Load load) {
-  Choice least{0, kInfinite};
-  for (const std::size_t p : paths) {
-    const Choice one = PredictedBy(model, p, static_cast<std::uint8_t>(p), from, to, buffer, load);
-    if (one.us < least.us) least = one;
+               Load load) noexcept {
+  Choice least{0, kInfinite, 0, load};
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const Choice one = PredictedBy(model, paths[i], from, to, buffer, load);
+    if (!(one.us < least.us)) continue;
+    least = one;
+    least.path = static_cast<std::uint8_t>(i);
   }
   return least;
 }
@@ -84,11 +88,11 @@ std::vector<std::string_view> SelectPaths(const CommSpec& spec, DeviceKind kind,
     for (std::size_t bytes = capacity; bytes >= std::min<std::size_t>(capacity, 256); bytes /= 16) {
       // A bitmap above a quarter of the capacity, and below it a sparse buffer with entries of 8 bytes.
       const bool swept = bytes > capacity / 4;
-      const BufferShape buffer{swept ? Encoding::kBitmap : Encoding::kSparse, bytes, (swept ? capacity : bytes) / 8};
+      const BufferShape buffer{swept ? Encoding::kBitmap : Encoding::kSparse, bytes, (swept ? capacity : bytes) / 8, true};
       const Load load = AllToAll(capacities.size());
       const Choice best = LeastOf(model, usable, from, to, buffer, load);
       if (chosen.size() < kMaxPaths && IsClearlyLess(best, LeastOf(model, chosen, from, to, buffer, load)))
-        choose(best.path);
+        choose(usable[best.path]);
     }
   });
   std::vector<std::string_view> names;
@@ -119,7 +123,7 @@ bool BroadcastsMayPay(std::span<const std::string_view> paths, const CostModel& 
     if (const std::size_t p = model.Find(path); p != CostModel::kNoPath) known.push_back(p);
   }
   const auto least = [&](PartId from, PartId to, std::size_t bytes) {
-    return LeastOf(model, known, from, to, {Encoding::kBitmap, bytes, bytes / 8}, AllToAll(devices));
+    return LeastOf(model, known, from, to, {Encoding::kBitmap, bytes, bytes / 8, true}, AllToAll(devices));
   };
   for (PartId from = 0; from < devices; ++from) {
     if (broadcast[from] == 0) continue;
@@ -149,12 +153,8 @@ TransportSelector::TransportSelector(std::vector<std::unique_ptr<Transport>> pat
 
 Choice TransportSelector::Predict(std::size_t path, PartId from, PartId to, const BufferShape& buffer,
                                   Load load) const noexcept {
-  Choice choice{static_cast<std::uint8_t>(path), kInfinite};
-  if (in_model_[path] != CostModel::kNoPath) {
-    choice = PredictedBy(model_, in_model_[path], choice.path, from, to, buffer, load);
-    if (!buffer.payload) choice.us += model_.engine_us();
-  }
-  choice.load = load;
+  Choice choice = PredictedBy(model_, in_model_[path], from, to, buffer, load);
+  choice.path = static_cast<std::uint8_t>(path);
   return choice;
 }
 
@@ -167,11 +167,7 @@ std::size_t TransportSelector::DefaultPath(PartId from, PartId to) const noexcep
 }
 
 Choice TransportSelector::Choose(PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept {
-  Choice choice{0, kInfinite};
-  for (std::size_t p = 0; p < paths_.size(); ++p) {
-    const Choice one = Predict(p, from, to, buffer, load);
-    if (one.us < choice.us) choice = one;
-  }
+  const Choice choice = LeastOf(model_, in_model_, from, to, buffer, load);
   const std::size_t otherwise = DefaultPath(from, to);
   if (otherwise == CostModel::kNoPath || otherwise == choice.path) return choice;
   const Choice stays = Predict(otherwise, from, to, buffer, load);

@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "chatty/core/error.h"
 #include "chatty/core/sync.h"
 
 namespace chatty {
@@ -72,6 +73,23 @@ OpenMpTeam* PreparationTeam(int threads);
 /// The calling thread's team with a thread for each of `devices` devices, or fewer if OpenMP grants fewer. Kept until the
 /// thread requests another number, or ends.
 OpenMpTeam& DeviceTeam(int devices);
+
+/// Calls body(d) concurrently for every device d below `devices`, each on its own OpenMP thread (a single device on the
+/// caller's thread). The caller's next run with the same number of devices reuses the threads. `body` must not throw. Throws
+/// CapabilityError if OpenMP grants fewer threads: devices that wait for each other cannot take turns.
+template <class Body>
+void RunOnDevices(int devices, Body&& body) {
+  if (devices == 1) {
+    body(0);
+    return;
+  }
+  OpenMpTeam& team = DeviceTeam(devices);
+  if (team.size() != devices) {
+    Throw<CapabilityError>("{} devices need as many OpenMP threads, but {} were granted; unset OMP_THREAD_LIMIT", devices,
+                           team.size());
+  }
+  team.Run(devices, body);
+}
 
 /// As ParallelChunks, for bodies with scratch memory that is too expensive to allocate for every chunk. Each thread calls
 /// make() once, before its first chunk, and passes the result to each of its calls body(state, begin, end).

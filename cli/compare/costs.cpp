@@ -20,7 +20,7 @@ std::optional<CostCurves> KnownCurves(const DeviceSelection& selection, std::str
     for (std::size_t path = 0; path < model.paths().size(); ++path) {  // nominal costs have a line for some that cannot
       const TransportInfo* const transport = FindTransport(model.paths()[path]);
       if (transport != nullptr && chatty::CanJoin(*transport, selection)) continue;
-      model.set_cost(path, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, Cost{});
+      model.set_cost(path, 0, 1, MeasuredLoad::kAlone, Cost{});
     }
     return CurvesOf(model, fmt::format("{} to {}", topology.devices()[0].label, topology.devices()[1].label), 0, 1);
   } catch (const std::exception&) {  // the page says that there are none, and is not lost for them

@@ -20,10 +20,9 @@ namespace chatty::cli {
 namespace {
 
 constexpr std::array<std::size_t, 6> kSizes = {64, 4 << 10, 64 << 10, 1 << 20, 16 << 20, 256 << 20};
-constexpr CurveKind kBlocks{}, kEntries{Encoding::kSparse, 8};  ///< an index and a value of four bytes each
 constexpr std::string_view kChoices =
-    "Of paths that --comm auto takes, for a block alone; runs choose beside all buffers that are under way at once, and "
-    "leave a pair's zero-copy path for a gain above the error of these costs alone";
+    "Of paths that --comm auto takes, alone; runs choose beside all buffers that are under way at once, and leave a pair's "
+    "zero-copy path for a gain above the error of these costs alone";
 
 /// A table, whose first row has the titles of its columns.
 struct Table {
@@ -60,47 +59,25 @@ std::vector<ShownPair> PairsShown(const Topology& topology) {
   return pairs;
 }
 
-/// The fastest path for a block of memory, alone, and whether nothing so large was measured on it.
-std::pair<std::string, bool> Fastest(const CostModel& model, std::size_t from, std::size_t to, std::size_t bytes) {
-  const std::size_t best = model.Best(from, to, Encoding::kDense, bytes, 0);
-  if (best == CostModel::kNoPath) return {"none", false};
-  return {model.paths()[best], model.cost(best, from, to, Encoding::kDense).Extrapolates(static_cast<double>(bytes))};
-}
-
-Table ChoiceTable(const CostModel& model, const std::vector<ShownPair>& pairs) {
-  Table table{"Fastest for a block of memory, alone", {{"PAIRS"}}};
-  for (const std::size_t size : kSizes) table.rows.front().push_back(FormatBytes(size));
-  for (const ShownPair& pair : pairs) {
-    std::vector<std::string>& row = table.rows.emplace_back(std::vector{pair.name});
-    for (const std::size_t bytes : kSizes) {
-      const auto [path, extrapolated] = Fastest(model, pair.from, pair.to, bytes);
-      row.push_back(path + (extrapolated ? "~" : ""));
-    }
-  }
-  return table;
-}
-
 /// The lines of all paths, of one load.
 Table CostTable(const CostModel& model, const std::vector<ShownPair>& pairs, MeasuredLoad load) {
   Table table{fmt::format("T = alpha + bytes / bandwidth + entries * gamma, {}", LoadName(load)),
-              {{"PATH", "PAIRS", "ENCODING", "ALPHA us", "GB/s", "GAMMA ns"}}};
+              {{"PATH", "PAIRS", "ALPHA us", "GB/s", "GB/s OF BITMAPS", "GAMMA ns: ENTRY", "PLACE"}}};
   if (model.measured()) table.rows.front().insert(table.rows.front().end(), {"ERROR", "MEASURED TO"});
   for (std::size_t path = 0; path < model.paths().size(); ++path) {
     std::string path_name = model.paths()[path];
     for (const ShownPair& pair : pairs) {
-      std::string name = pair.name;
-      for (const Encoding encoding : {Encoding::kDense, Encoding::kSparse, Encoding::kBitmap}) {
-        const Cost& cost = model.cost(path, pair.from, pair.to, encoding, load);
-        if (!cost.exists()) continue;
-        std::vector<std::string>& row = table.rows.emplace_back(
-            std::vector<std::string>{std::exchange(path_name, ""), std::exchange(name, ""),
-                                     std::string(EncodingName(encoding)), fmt::format("{:.2f}", cost.alpha_us),
-                                     cost.beta_us_per_byte > 0 ? fmt::format("{:.2f}", 1e-3 / cost.beta_us_per_byte) : "-",
-                                     fmt::format("{:.4f}", cost.gamma_us_per_entry * 1e3)});
-        if (!model.measured()) continue;
-        row.push_back(fmt::format("{:.0f} %", cost.error * 100));
-        row.push_back(FormatBytes(static_cast<std::uint64_t>(cost.largest)));
+      const Cost& cost = model.cost(path, pair.from, pair.to, load);
+      if (!cost.exists()) continue;
+      std::vector<std::string>& row = table.rows.emplace_back(std::vector{std::exchange(path_name, ""), pair.name});
+      row.push_back(fmt::format("{:.2f}", cost.alpha_us));
+      for (const Encoding encoding : {Encoding::kDense, Encoding::kBitmap}) {
+        row.push_back(fmt::format("{:.2f}", 1e-3 / cost.Beta(encoding)));
       }
+      for (const double gamma : {cost.entry_us, cost.place_us}) row.push_back(fmt::format("{:.4f}", gamma * 1e3));
+      if (!model.measured()) continue;
+      row.push_back(fmt::format("{:.0f} %", cost.error * 100));
+      row.push_back(FormatBytes(static_cast<std::uint64_t>(cost.largest)));
     }
   }
   return table;
@@ -110,9 +87,9 @@ Table CrossoverTable(const CostModel& model, const std::vector<ShownPair>& pairs
   Table table{"Crossovers, alone, of blocks and of entries of 8 bytes", {{"PAIRS", "BUFFERS", "FASTEST"}}};
   for (const ShownPair& pair : pairs) {
     std::string name = pair.name;
-    for (const auto& [what, kind] : {std::pair("blocks", kBlocks), std::pair("entries", kEntries)}) {
-      table.rows.push_back(
-          {std::exchange(name, ""), what, DescribeCrossovers(CurvesOf(model, pair.name, pair.from, pair.to, kind))});
+    for (const auto& [what, encoding] : {std::pair("blocks", Encoding::kDense), std::pair("entries", Encoding::kSparse)}) {
+      const CostCurves curves = CurvesOf(model, pair.name, pair.from, pair.to, {encoding});
+      table.rows.push_back({std::exchange(name, ""), what, DescribeCrossovers(curves)});
     }
   }
   return table;
@@ -121,7 +98,7 @@ Table CrossoverTable(const CostModel& model, const std::vector<ShownPair>& pairs
 /// What text and page tell.
 std::vector<Table> Tables(const Topology& topology, const CostModel& model) {
   std::vector<ShownPair> pairs = PairsShown(topology);
-  std::vector<Table> tables{ChoiceTable(model, pairs), CrossoverTable(model, pairs)};
+  std::vector<Table> tables{CrossoverTable(model, pairs)};
   pairs.push_back({PairName(topology, 0, 0), 0, 0});
   tables.push_back(CostTable(model, pairs, MeasuredLoad::kAlone));
   if (model.measured()) tables.push_back(CostTable(model, pairs, MeasuredLoad::kAllToAll));
@@ -159,38 +136,39 @@ Json CostsJson(const CostReport& report) {
     json["notes"] = report.calibration.notes;
   }
   for (const char* list : {"costs", "choices", "crossovers"}) json[list] = Json::array();
-  model.ForEachCost(
-      [&](std::size_t path, std::size_t from, std::size_t to, Encoding encoding, MeasuredLoad load, const Cost& cost) {
-        Json& one = json["costs"].emplace_back(Json{{"path", model.paths()[path]},
-                                                    {"encoding", EncodingName(encoding)},
-                                                    {"from", from},
-                                                    {"to", from == to ? Json(nullptr) : Json(to)},
-                                                    {"load", LoadName(load)},
-                                                    {"alpha_us", cost.alpha_us},
-                                                    {"beta_us_per_byte", cost.beta_us_per_byte},
-                                                    {"gamma_us_per_entry", cost.gamma_us_per_entry}});
-        if (cost.samples == 0) return;
-        one["error"] = cost.error;
-        one["samples"] = cost.samples;
-        one["measured_up_to_bytes"] = static_cast<std::uint64_t>(cost.largest);
-      });
+  model.ForEachCost([&](std::size_t path, std::size_t from, std::size_t to, MeasuredLoad load, const Cost& cost) {
+    for (const Encoding encoding : kAllEncodings) {
+      Json& one = json["costs"].emplace_back(Json{{"path", model.paths()[path]},
+                                                  {"encoding", EncodingName(encoding)},
+                                                  {"from", from},
+                                                  {"to", from == to ? Json(nullptr) : Json(to)},
+                                                  {"load", LoadName(load)},
+                                                  {"alpha_us", cost.alpha_us},
+                                                  {"beta_us_per_byte", cost.Beta(encoding)},
+                                                  {"gamma_us_per_entry", cost.Gamma(encoding)}});
+      if (!model.measured()) continue;
+      one["error"] = cost.error;
+      one["measured_up_to_bytes"] = static_cast<std::uint64_t>(cost.largest);
+    }
+  });
   ForEachPair(model.devices(), [&](std::size_t from, std::size_t to) {
     for (const std::size_t bytes : kSizes) {
-      const auto [path, extrapolated] = Fastest(model, from, to, bytes);
+      const std::size_t best = model.Best(from, to, Encoding::kDense, bytes, 0);
+      const bool none = best == CostModel::kNoPath;
+      const bool extrapolated = !none && model.cost(best, from, to).Extrapolates(static_cast<double>(bytes));
       json["choices"].push_back({{"from", from},
                                  {"to", to},
                                  {"bytes", bytes},
-                                 {"path", path == "none" ? Json(nullptr) : Json(path)},
+                                 {"path", none ? Json(nullptr) : Json(model.paths()[best])},
                                  {"extrapolated", extrapolated}});
     }
     for (const MeasuredLoad load : kAllLoads) {
-      for (CurveKind kind : {kBlocks, kEntries}) {
-        kind.load = load;
-        for (const CostCurves::Crossing& crossing : CurvesOf(model, "", from, to, kind).crossings) {
+      for (const Encoding encoding : {Encoding::kDense, Encoding::kSparse}) {
+        for (const CostCurves::Crossing& crossing : CurvesOf(model, "", from, to, {encoding, load}).crossings) {
           json["crossovers"].push_back({{"from", from},
                                         {"to", to},
                                         {"load", LoadName(load)},
-                                        {"encoding", EncodingName(kind.encoding)},
+                                        {"encoding", EncodingName(encoding)},
                                         {"bytes", crossing.bytes},
                                         {"before", crossing.before},
                                         {"after", crossing.after},

@@ -1,18 +1,14 @@
-// Calibrate: a thread for each device sends buffers of all encodings and sizes through the transport of each path, between
-// one pair at a time and between all at once. A line is fitted to the median times of each pair, encoding and load.
+// Calibrate: a thread for each device sends buffers through the transport of each path, between one pair at a time and
+// between all at once. Three blocks of memory give a pair's line under a load; a sparse buffer and two bitmaps give what
+// entries, places and values behind bits take beyond it.
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <exception>
-#include <limits>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,6 +17,7 @@
 #include "chatty/comm/transport.h"
 #include "chatty/core/host_memory.h"
 #include "chatty/core/logging.h"
+#include "chatty/core/parallel.h"
 #include "chatty/core/sync.h"
 
 namespace chatty {
@@ -28,27 +25,23 @@ namespace {
 
 using probes::ProbeBuffer;
 
-constexpr std::size_t kQuickSizes[] = {4, 4 << 10, 64 << 10, 512 << 10, 4 << 20, 16 << 20};
-constexpr std::size_t kSizes[] = {4,         64,      1 << 10, 4 << 10,  16 << 10, 64 << 10,
-                                  256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20};
-constexpr std::size_t kFewestSizes = 3;      ///< measured however long they take: a fit needs them
-constexpr std::size_t kSmall = 64 << 10;     ///< buffers up to this size are measured more often
-constexpr std::size_t kMinBitmap = 4 << 10;  ///< shorter buffers are sparse
-/// Seconds for all paths of a quick calibration together, and for each path of another one.
-constexpr double kQuickSeconds = 3, kSeconds = 60;
+constexpr std::size_t kMiddle = 1 << 20;            ///< of three blocks, unless the longest one is shorter than 16 of it
+constexpr std::size_t kShort = 64 << 10;            ///< buffers up to this size are measured more often
+constexpr int kWarmUps = 2;                         ///< repetitions that page-lock the buffers of both parities
+constexpr std::size_t kMostHostValues = 128 << 20;  ///< of all host devices together
 /// How long a device waits for the others.
 constexpr std::chrono::milliseconds kPatience{60000};
-/// Host memory of a path's buffers: page-locking a gigabyte takes most of a second.
-constexpr std::uint64_t kMostHostBytes = std::uint64_t{4} << 30;
 
-/// `every`: one place in so many of a bitmap is set. 2: so full that bytes count; 32: so empty that places do.
-struct Measured {
-  Encoding encoding;
-  unsigned every = 1;
+/// How much a calibration measures.
+struct Effort {
+  unsigned bits;        ///< 2^bits values on a device: of a graph that no cache holds, though host devices share the memory
+  std::size_t longest;  ///< bytes of the longest blocks of two devices, which are at most the values'
+  int repetitions;      ///< of buffers that are not short
 };
-constexpr Measured kMeasured[] = {{Encoding::kDense}, {Encoding::kSparse}, {Encoding::kBitmap, 2}, {Encoding::kBitmap, 32}};
-
-double SecondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+Effort EffortFor(DeviceKind kind, bool quick) {
+  if (kind == DeviceKind::kHost) return quick ? Effort{22, 1 << 20, 3} : Effort{24, 64 << 20, 7};
+  return quick ? Effort{25, 16 << 20, 3} : Effort{26, 256 << 20, 7};
+}
 
 /// The values of each device.
 class States {
@@ -57,18 +50,13 @@ class States {
     const std::size_t size = std::size_t{1} << bits;
     for (Device* device : devices) {
       device->MakeCurrent();
-      for (const std::size_t words :
-           {size, size, size / 32, device->kind() == DeviceKind::kCuda ? size : 0, std::size_t{2}}) {
-        memory_.emplace_back(*device, words);
-      }
-      const auto words = [&](std::size_t i) { return memory_[memory_.size() - 5 + i].data(); };
-      states_.push_back({words(0), words(1), bits, words(2), words(3), words(4)});
+      const auto words = [&](std::size_t count) { return memory_.emplace_back(*device, count).data(); };
+      states_.push_back({words(size), words(size), words(size / 32), bits});
       probes::Prepare(*device, states_.back());
       device->stream().Synchronize();
     }
   }
   const probes::State& operator[](std::size_t device) const { return states_[device]; }
-  std::size_t size() const { return std::size_t{1} << states_[0].bits; }
 
  private:
   std::vector<Buffer<std::uint32_t>> memory_;
@@ -84,101 +72,61 @@ struct Pattern {
   }
 };
 
-/// What a pair's buffers took under a load.
-using Samples = std::map<std::tuple<PartId, PartId, MeasuredLoad>, std::array<std::vector<CostSample>, kEncodings>>;
-
-/// Measures one path.
-class PathMeasurement {
+/// Sends buffers of a shape by a pattern, again and again.
+class PatternMeasurement {
  public:
-  PathMeasurement(std::span<Device* const> devices, const States& states, Transport& transport,
-                  std::vector<Pattern> patterns, std::span<const std::size_t> sizes, bool quick, double seconds)
+  PatternMeasurement(std::span<Device* const> devices, const States& states, Transport& transport)
       : devices_(devices),
         states_(states),
         transport_(transport),
-        patterns_(std::move(patterns)),
-        sizes_(sizes),
-        quick_(quick),
-        seconds_(seconds),
         barrier_(static_cast<int>(devices.size())),
         begins_(devices.size()),
         ends_(devices.size()) {}
 
-  Samples Run() {
-    const auto fail = [this] {
-      abort_.Fail(std::current_exception());
-      barrier_.Poison();
-      transport_.Abort();
-    };
-    {
-      std::vector<std::jthread> threads;
-      try {
-        for (PartId me = 0; me < devices_.size(); ++me) {
-          threads.emplace_back([this, me, &fail] {
-            try {
-              UseAllCores();
-              devices_[me]->MakeCurrent();
-              Drive(me);
-            } catch (...) {
-              fail();
-            }
-          });
+  /// The median time in microseconds of each of the pattern's buffers.
+  std::vector<double> Run(const Pattern& pattern, const ProbeBuffer& buffer, int repetitions) {
+    std::vector<std::vector<double>> times(pattern.buffers.size());
+    const auto drive = [&](PartId me) {
+      devices_[me]->MakeCurrent();
+      for (int repetition = 0; repetition < kWarmUps + repetitions; ++repetition) {
+        Exchange(me, pattern, buffer, epoch_ + static_cast<std::uint64_t>(repetition));
+        Await("the others");
+        for (std::size_t b = 0; b < times.size() && me == 0 && repetition >= kWarmUps; ++b) {
+          times[b].push_back(TimeOf(pattern.buffers[b]));
         }
-      } catch (...) {  // the threads that there are wait for one that never comes
-        fail();
       }
-    }
+    };
+    RunOnDevices(static_cast<int>(devices_.size()), [&](int me) {
+      try {
+        drive(static_cast<PartId>(me));
+      } catch (...) {
+        abort_.Fail(std::current_exception());
+        barrier_.Poison();
+        transport_.Abort();
+      }
+    });
     abort_.RethrowFirst();
-    return std::move(samples_);
+    epoch_ += static_cast<std::uint64_t>(kWarmUps + repetitions);
+    std::vector<double> medians;
+    for (std::vector<double>& of_buffer : times) {
+      const auto middle = of_buffer.begin() + repetitions / 2;
+      std::nth_element(of_buffer.begin(), middle, of_buffer.end());
+      medians.push_back(std::max(*middle, 1e-3));  // a clock may not advance
+    }
+    return medians;
   }
 
  private:
   void Await(std::string_view what) { barrier_.Arrive({&abort_, kPatience}, what); }
 
-  void Drive(PartId me) {
-    const Clock::time_point start = Clock::now();
-    std::uint64_t epoch = 0;
-    double last = 0;  // seconds of the last size; the next one takes up to a few times as long
-    for (std::size_t i = 0; i < sizes_.size(); ++i) {
-      if (me == 0) stop_ = i >= kFewestSizes && SecondsSince(start) + 4 * last > seconds_;
-      Await("the others");
-      if (stop_) return;
-      const Clock::time_point begin = Clock::now();
-      for (const Pattern& pattern : patterns_) {
-        for (const auto& [encoding, every] : kMeasured) {
-          const ProbeBuffer buffer = ProbeBuffer::Of(encoding, sizes_[i], every);
-          const bool fits = buffer.count > 0 && buffer.count <= states_.size();
-          if (fits && (encoding != Encoding::kBitmap || sizes_[i] >= kMinBitmap)) Measure(me, pattern, buffer, epoch);
-        }
-      }
-      last = SecondsSince(begin);
+  /// From the begin of packing until the receiver, or the last receiver of a broadcast, has unpacked.
+  double TimeOf(std::pair<PartId, PartId> buffer) const {
+    const auto [from, to] = buffer;
+    Clock::time_point last = begins_[from];
+    for (PartId at = 0; at < devices_.size(); ++at) {
+      if (from == to ? at != from : at == to) last = std::max(last, ends_[at]);
     }
-  }
-
-  void Measure(PartId me, const Pattern& pattern, const ProbeBuffer& buffer, std::uint64_t& epoch) {
-    const std::size_t bytes = buffer.bytes();
-    std::vector<std::vector<double>> times(pattern.buffers.size());
-    const int repetitions = quick_ ? 3 : bytes <= kSmall ? 21 : 7;
-    // The first two are not counted: they page-lock the buffers of both parities.
-    for (int repetition = -2; repetition < repetitions; ++repetition) {
-      Exchange(me, pattern, buffer, epoch++);
-      Await("the others");
-      for (std::size_t b = 0; b < times.size() && me == 0 && repetition >= 0; ++b) {
-        const auto [from, to] = pattern.buffers[b];
-        Clock::time_point last = begins_[from];
-        for (PartId at = 0; at < devices_.size(); ++at) {
-          if (from == to ? at != from : at == to) last = std::max(last, ends_[at]);
-        }
-        times[b].push_back(std::chrono::duration<double, std::micro>(last - begins_[from]).count());
-      }
-    }
-    const auto entries = static_cast<double>(buffer.encoding == Encoding::kDense ? 0 : buffer.count);
-    for (std::size_t b = 0; b < times.size() && me == 0; ++b) {
-      const auto [from, to] = pattern.buffers[b];
-      const auto middle = times[b].begin() + repetitions / 2;
-      std::nth_element(times[b].begin(), middle, times[b].end());
-      samples_[{from, to, pattern.load}][static_cast<std::size_t>(buffer.encoding)].push_back(
-          {static_cast<double>(bytes), entries, std::max(*middle, 1e-3)});  // a clock may not advance
-    }
+    return std::chrono::duration<double, std::micro>(last - begins_[from]).count();
   }
 
   /// One epoch as engines run it: pack and post, barrier, receive and unpack. All calls of the transport are here.
@@ -224,65 +172,104 @@ class PathMeasurement {
   std::span<Device* const> devices_;
   const States& states_;
   Transport& transport_;
-  const std::vector<Pattern> patterns_;
-  std::span<const std::size_t> sizes_;
-  bool quick_;
-  double seconds_;
   Barrier barrier_;
   AbortToken abort_;
+  std::uint64_t epoch_ = 0;  // the next one
   // One thread writes between two barriers, and others read between the next two.
   std::vector<Clock::time_point> begins_, ends_;
-  bool stop_ = false;
-  Samples samples_;  // of the first thread
 };
 
-/// The costs that the samples give. A sparse buffer's bytes are in proportion to its entries, so blocks of memory tell them
-/// apart. Bitmaps are long, so short blocks tell what a bitmap without bytes takes.
-void Fit(std::array<std::vector<CostSample>, kEncodings> samples, const std::function<void(Encoding, const Cost&)>& set) {
-  constexpr std::size_t kFewestBitmaps = 4;  // two sizes, each at two fills
-  const auto of = [&](Encoding encoding) -> std::vector<CostSample>& { return samples[static_cast<std::size_t>(encoding)]; };
-  const bool bitmaps = of(Encoding::kBitmap).size() >= kFewestBitmaps;
-  for (const CostSample& block : of(Encoding::kDense)) {
-    of(Encoding::kSparse).push_back(block);
-    if (block.bytes <= kMinBitmap) of(Encoding::kBitmap).push_back(block);
-  }
-  for (const Encoding encoding : kAllEncodings) {
-    if (encoding != Encoding::kBitmap || bitmaps) set(encoding, FitCost(of(encoding)));
+/// The size of the longest blocks, up to `longest`: the path's buffers leave half of a GPU's memory and three quarters of
+/// the host's. Sets the capacities. Throws OutOfMemoryError where even short blocks do not.
+std::size_t Longest(std::string_view path, std::span<Device* const> devices, std::size_t longest, TransportOptions& options,
+                    PairBytesTable& capacities) {
+  const bool host = devices[0]->kind() == DeviceKind::kHost;
+  const std::uint64_t available = AvailableHostMemory();
+  for (;; longest /= 2) {
+    capacities.assign(devices.size(), std::vector<std::size_t>(devices.size(), longest));
+    for (std::size_t d = 0; d < devices.size(); ++d) capacities[d][d] = 0;
+    options.broadcast.assign(devices.size(), longest);
+    const TransportMemory memory = MeasureTransport(path, devices[0]->kind(), capacities, options);
+    // Of the host's memory, and then of each GPU's, until one has too little.
+    std::uint64_t needed = memory.host, allowed = available > 0 ? available / 4 : ~std::uint64_t{0};
+    for (std::size_t d = 0; d < devices.size(); ++d) {
+      if (host) needed += memory.devices[d];
+    }
+    for (std::size_t d = 0; d < devices.size() && !host && needed <= allowed; ++d) {
+      const auto sharers = static_cast<std::uint64_t>(std::count_if(
+          devices.begin(), devices.end(), [&](const Device* other) { return other->index() == devices[d]->index(); }));
+      if (devices[d]->free_memory() == 0) continue;  // not known
+      needed = memory.devices[d];
+      allowed = devices[d]->free_memory() / 2 / sharers;
+    }
+    if (needed <= allowed) return longest;
+    if (longest <= kShort) {
+      Throw<OutOfMemoryError>("buffers of {} bytes between {} devices need {} MiB, and {} may be taken", longest,
+                              devices.size(), needed >> 20, allowed >> 20);
+    }
   }
 }
 
-/// The sizes, up to `most`, whose buffers leave half of a GPU's memory and three quarters of the host's. Throws
-/// OutOfMemoryError where between host devices even the fewest do not.
-std::span<const std::size_t> SizesThatFit(std::string_view path, std::span<Device* const> devices,
-                                          std::span<const std::size_t> sizes, std::size_t most, TransportOptions& options,
-                                          PairBytesTable& capacities) {
-  const DeviceKind kind = devices[0]->kind();
-  const std::uint64_t host = AvailableHostMemory(), allowed = host > 0 ? std::min(host / 4, kMostHostBytes) : kMostHostBytes;
-  for (;; sizes = sizes.first(sizes.size() - 1)) {
-    const std::size_t largest = std::max(sizes.back(), sizeof(probes::Entry));
-    for (std::size_t from = 0; from < devices.size(); ++from) {
-      capacities[from].assign(devices.size(), largest);
-      capacities[from][from] = 0;
+/// Measures one path and sets its costs.
+void MeasurePath(CostModel& model, std::size_t path, std::span<Device* const> devices, const States& states,
+                 const Effort& effort, const LinkMask& links) {
+  const std::string& name = model.paths()[path];
+  // Without a link, copies to peers and stores into their memory take the way of another path.
+  const bool needs_link = name == "p2p-copy" || name == "p2p-direct";
+  const auto joined = [&](PartId from, PartId to) {
+    return !needs_link || (links.Allows(from, to) && devices[to]->AllowAccessBy(*devices[from]) &&
+                           devices[from]->AllowAccessBy(*devices[to]));
+  };
+  // All pairs at once, and all broadcasts.
+  Pattern pairs{{}, MeasuredLoad::kAllToAll}, broadcasts{{}, MeasuredLoad::kAllToAll};
+  for (PartId from = 0; from < devices.size(); ++from) {
+    const std::size_t before = pairs.buffers.size();
+    for (PartId to = 0; to < devices.size(); ++to) {
+      if (from != to && joined(from, to)) pairs.buffers.emplace_back(from, to);
     }
-    options.broadcast.assign(devices.size(), largest);
-    const TransportMemory memory = MeasureTransport(path, kind, capacities, options);
-    std::uint64_t on_host = memory.host;
-    bool fits = largest <= most;
-    for (std::size_t d = 0; d < devices.size(); ++d) {
-      if (kind == DeviceKind::kHost) {
-        on_host += memory.devices[d];
-      } else if (const std::uint64_t free = devices[d]->free_memory(); free > 0) {
-        const auto sharers = static_cast<std::uint64_t>(std::count_if(
-            devices.begin(), devices.end(), [&](const Device* other) { return other->index() == devices[d]->index(); }));
-        fits = fits && memory.devices[d] <= free / 2 / sharers;
+    if (pairs.buffers.size() - before == devices.size() - 1) broadcasts.buffers.emplace_back(from, from);
+  }
+  if (pairs.buffers.empty()) return;
+
+  TransportOptions options;
+  options.links = links;
+  options.timeout = kPatience;
+  PairBytesTable capacities;
+  // All pairs together have as much as those of two devices.
+  const std::size_t most = effort.longest * 4 / (devices.size() * devices.size());
+  const std::size_t longest = Longest(name, devices, std::max(most, kShort), options, capacities);
+  const std::unique_ptr<Transport> transport = MakeTransport(name, devices, capacities, options);
+  PatternMeasurement measurement(devices, states, *transport);
+  // Measures a pattern and sets the costs of its buffers, or those of `all` if its only one stands for them.
+  const auto measure = [&](const Pattern& pattern, const Pattern& all) {
+    const auto time = [&](const ProbeBuffer& buffer) {
+      std::vector<CostSample> samples;
+      for (const double us : measurement.Run(pattern, buffer, buffer.bytes() <= kShort ? 21 : effort.repetitions)) {
+        samples.push_back({static_cast<double>(buffer.bytes()), static_cast<double>(buffer.entries()), us});
       }
+      return samples;
+    };
+    const std::vector<CostSample> shortest = time(ProbeBuffer::Dense(0)),
+                                  middle = time(ProbeBuffer::Dense(std::min(kMiddle, longest / 16))),
+                                  block = time(ProbeBuffer::Dense(longest)),
+                                  sparse = time(ProbeBuffer::Sparse(longest, effort.bits)),
+                                  empty = time(ProbeBuffer::Bitmap(longest / 4, 5, effort.bits)),
+                                  full = time(ProbeBuffer::Bitmap(longest, 1, effort.bits));
+    for (std::size_t i = 0; i < all.buffers.size(); ++i) {
+      const auto& [from, to] = all.buffers[i];
+      const std::size_t b = pattern.buffers.size() == 1 ? 0 : i;
+      const Cost cost = FitCost({shortest[b], middle[b], block[b], sparse[b], empty[b], full[b]});
+      model.set_cost(path, from, to, pattern.load, cost);
     }
-    const bool fewest = sizes.size() <= kFewestSizes;
-    if ((fits || fewest) && on_host <= allowed) return sizes;
-    if (fewest && kind == DeviceKind::kCuda) return sizes;  // these are few
-    if (fewest) {
-      Throw<OutOfMemoryError>("buffers of {} bytes between {} devices take {} MiB, and {} may be taken", sizes.back(),
-                              devices.size(), on_host >> 20, allowed >> 20);
+  };
+  for (const Pattern& all : {pairs, broadcasts}) {
+    if (all.buffers.empty()) continue;
+    measure(all, all);
+    // Each buffer alone. Of host devices, which share one memory, the first stands for all.
+    if (devices[0]->kind() == DeviceKind::kHost) {
+      measure({{all.buffers.front()}}, all);
+    } else {
+      for (const auto& buffer : all.buffers) measure({{buffer}}, {{buffer}});
     }
   }
 }
@@ -297,73 +284,22 @@ Calibration Calibrate(std::span<Device* const> devices, const CalibrationOptions
   Calibration result;
   result.quick = options.quick;
   result.model = CostModel(std::vector<std::string>(paths.begin(), paths.end()), parts);
-  // Values of a graph that no cache holds, and as many as the largest block has: 128 or 256 MiB on a GPU, 16 or 64 on the
-  // host, where all devices share the memory.
-  const bool host = devices[0]->kind() == DeviceKind::kHost;
-  unsigned bits = host ? (options.quick ? 22 : 24) : (options.quick ? 25 : 26);
-  while (host && parts * 2 * (sizeof(std::uint32_t) << bits) > kMostHostBytes / 4) --bits;
-  const States states(devices, bits);
+  Effort effort = EffortFor(devices[0]->kind(), options.quick);
+  while (devices[0]->kind() == DeviceKind::kHost && parts << effort.bits > kMostHostValues) --effort.bits;
+  const States states(devices, effort.bits);
   for (std::size_t path = 0; path < paths.size(); ++path) {
     if (options.progress) options.progress(paths[path]);
-    const double left = (kQuickSeconds - SecondsSince(start)) / static_cast<double>(paths.size() - path);
     try {
-      // Without a link, copies to peers and stores into their memory take the way of another path.
-      const bool needs_link = paths[path] == "p2p-copy" || paths[path] == "p2p-direct";
-      const auto joined = [&](PartId from, PartId to) {
-        return !needs_link || (options.links.Allows(from, to) && devices[to]->AllowAccessBy(*devices[from]) &&
-                               devices[from]->AllowAccessBy(*devices[to]));
-      };
-      const auto broadcasts = [&](PartId from) {
-        for (PartId to = 0; to < parts; ++to) {
-          if (from != to && !joined(from, to)) return false;
-        }
-        return true;
-      };
-      // All pairs and all broadcasts at once, and each alone. Of host devices, which share one memory, the first pair and
-      // the first broadcast stand for all.
-      Pattern pairs{{}, MeasuredLoad::kAllToAll}, to_all{{}, MeasuredLoad::kAllToAll};
-      for (PartId from = 0; from < parts; ++from) {
-        for (PartId to = 0; to < parts; ++to) {
-          if (from != to && joined(from, to)) pairs.buffers.emplace_back(from, to);
-        }
-        if (broadcasts(from)) to_all.buffers.emplace_back(from, from);
-      }
-      std::vector<Pattern> patterns;
-      for (const Pattern& all : {pairs, to_all}) {
-        for (const auto& buffer : all.buffers) {
-          if (!host || buffer == all.buffers.front()) patterns.push_back({{buffer}, MeasuredLoad::kAlone});
-        }
-        if (!all.buffers.empty()) patterns.push_back(all);
-      }
-      if (patterns.empty()) continue;
-      TransportOptions transport_options;
-      transport_options.links = options.links;
-      transport_options.timeout = kPatience;
-      PairBytesTable capacities(parts);
-      const auto sizes =
-          SizesThatFit(paths[path], devices, options.quick ? std::span<const std::size_t>(kQuickSizes) : kSizes,
-                       sizeof(std::uint32_t) << bits, transport_options, capacities);
-      const std::unique_ptr<Transport> transport = MakeTransport(paths[path], devices, capacities, transport_options);
-      Samples samples =
-          PathMeasurement(devices, states, *transport, patterns, sizes, options.quick, options.quick ? left : kSeconds)
-              .Run();
-      for (const Pattern& all : {pairs, to_all}) {
-        for (const auto& [from, to] : all.buffers) {
-          for (const MeasuredLoad load : kAllLoads) {
-            const auto& [first, second] = host && load == MeasuredLoad::kAlone ? all.buffers.front() : std::pair(from, to);
-            Fit(samples.at({first, second, load}), [&, f = from, t = to](Encoding encoding, const Cost& cost) {
-              result.model.set_cost(path, f, t, encoding, load, cost);
-            });
-          }
-        }
-      }
+      CostModel measured = result.model;  // a path that fails has no costs at all
+      MeasurePath(measured, path, devices, states, effort, options.links);
+      result.model = std::move(measured);
     } catch (const Error& error) {
       result.notes.push_back(fmt::format("{} is not measured: {}", paths[path], error.what()));
       Log().warn("{}", result.notes.back());
     }
   }
   result.model.set_measured(true);
-  result.seconds = SecondsSince(start);
+  result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return result;
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("measuring communication paths");

@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 /// Raised when the text changes, or when transports, what is measured or how it is fitted do, so that old figures would
 /// mislead.
-constexpr int kVersion = 8;
+constexpr int kVersion = 9;
 constexpr std::string_view kNote = "note ", kChecksum = "checksum ";
 /// No figure is larger: microseconds, bytes and their ratios. Times and crossovers that are computed from them are finite.
 constexpr double kMost = 1e12;
@@ -81,11 +81,9 @@ std::string CalibrationText(std::string_view fingerprint, const Calibration& cal
   const CostModel& model = calibration.model;
   std::string text = Head(fingerprint) + fmt::format("{:d} {} {} {} {}\n", calibration.quick, calibration.seconds,
                                                      model.devices(), model.paths().size(), fmt::join(model.paths(), " "));
-  model.ForEachCost([&](std::size_t path, std::size_t from, std::size_t to, Encoding encoding, MeasuredLoad load,
-                        const Cost& cost) {
-    text +=
-        fmt::format("{} {} {} {} {} {} {} {} {} {} {}\n", path, from, to, static_cast<int>(encoding), static_cast<int>(load),
-                    cost.alpha_us, cost.beta_us_per_byte, cost.gamma_us_per_entry, cost.error, cost.samples, cost.largest);
+  model.ForEachCost([&](std::size_t path, std::size_t from, std::size_t to, MeasuredLoad load, const Cost& cost) {
+    text += fmt::format("{} {} {} {} {} {} {} {} {} {} {}\n", path, from, to, static_cast<int>(load), cost.alpha_us,
+                        cost.beta_us_per_byte, cost.entry_us, cost.place_us, cost.bitmap_factor, cost.error, cost.largest);
   });
   for (std::string note : calibration.notes) {
     std::replace_if(
@@ -110,12 +108,11 @@ Calibration ParseCalibration(std::string_view text, std::string_view fingerprint
     if (words >> value && value >= 0 && value <= most) return value;
     Throw<InputError>("is damaged: a figure is missing, or not from 0 to {}", most);
   };
-  const auto whole = [&](double most) {
-    const double value = number(most);
+  const auto index = [&](std::size_t count) {
+    const double value = number(static_cast<double>(count) - 1);
     if (value != std::floor(value)) throw InputError("is damaged: a count is no whole number");
-    return static_cast<std::uint32_t>(value);
+    return static_cast<std::size_t>(value);
   };
-  const auto index = [&](std::size_t count) { return std::size_t{whole(static_cast<double>(count) - 1)}; };
   Calibration calibration;
   calibration.quick = index(2) != 0;
   calibration.seconds = number();
@@ -128,10 +125,10 @@ Calibration ParseCalibration(std::string_view text, std::string_view fingerprint
   model.set_measured(true);
   while (std::isdigit((words >> std::ws).peek()) != 0) {
     const std::size_t path = index(model.paths().size()), from = index(devices), to = index(devices);
-    const std::size_t encoding = index(kEncodings), load = index(kMeasuredLoads);
-    const Cost cost{number(), number(), number(), number(), whole(1e9), number()};
-    if (cost.samples == 0) throw InputError("is damaged: a cost has no samples");
-    model.set_cost(path, from, to, static_cast<Encoding>(encoding), static_cast<MeasuredLoad>(load), cost);
+    const std::size_t load = index(kMeasuredLoads);
+    const Cost cost{number(), number(), number(), number(), number(), number(), number()};
+    if (cost.largest == 0) throw InputError("is damaged: a cost of nothing that was measured");
+    model.set_cost(path, from, to, static_cast<MeasuredLoad>(load), cost);
   }
   words.clear();
   for (std::string line; std::getline(words, line);) {

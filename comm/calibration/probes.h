@@ -1,80 +1,119 @@
 /// \file
-/// The work that a calibration times: packing and unpacking as engines do it. Host devices run it on their team, GPUs in
-/// small kernels. The thread that drives the device and has made it current enqueues all work on the device's stream.
+/// The work that a calibration times: packing and unpacking of message buffers, item by item, on a host device's team or in
+/// a kernel. The thread that drives the device and has made it current enqueues all work on the device's stream.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "chatty/comm/encoding.h"
+#include "chatty/core/atomics.h"
 #include "chatty/core/device.h"
 #include "chatty/core/macros.h"
 
 namespace chatty::probes {
 
-/// Stands for a program's values on a device: 2^bits words in its memory, and an order of visits that no cache predicts.
+/// Stands for a program's values on a device, in its memory.
 struct State {
-  std::uint32_t* values = nullptr;  ///< 2^bits, made by Prepare
-  std::uint32_t* order = nullptr;   ///< a permutation of their indices, made by Prepare
-  unsigned bits = 0;                ///< 5 to 31
-  std::uint32_t* marks = nullptr;   ///< a bit for each value, which an update sets
-  /// @{
-  /// On a GPU: as many places as values, for values that are updated one by one; and how many places of the queue and of a
-  /// buffer are taken. Packing clears both counts.
-  std::uint32_t* queue = nullptr;
-  std::uint32_t* counts = nullptr;  ///< 2
-  /// @}
+  std::uint32_t* values = nullptr;    ///< 2^bits, made by Prepare
+  std::uint32_t* vertices = nullptr;  ///< the index of the value of each of 2^bits places, made by Prepare
+  std::uint32_t* marks = nullptr;     ///< a bit for each value, which an update sets
+  unsigned bits = 0;                  ///< 5 to 31
 };
 
-/// Entry i of the permutation of 0 to 2^bits - 1: a bijection by multiplications and shifts.
-constexpr std::uint32_t Permuted(std::uint32_t i, unsigned bits) {
-  const std::uint32_t mask = (std::uint32_t{1} << bits) - 1;
-  const unsigned half = (bits + 1) / 2;
-  std::uint32_t x = (i * 0x9e3779b1u) & mask;  // odd factors are invertible modulo 2^bits, and so is x ^ x >> half
-  x ^= x >> half;
-  x = (x * 0x85ebca6bu) & mask;
-  x ^= x >> half;
-  x = (x * 0xc2b2ae35u) & mask;
-  return x ^ x >> half;
-}
-
-/// An entry of a list: the index of a value, and its candidate.
-struct Entry {
+/// An entry of a sparse buffer: the index of a value, and its candidate.
+struct alignas(8) Entry {
   std::uint32_t index, value;
 };
-
-/// A buffer of an encoding, as the engines make theirs (docs/architecture.md): dense, values in order; sparse, values with
-/// their indices, which are evenly apart, those of 32 in a row ascending; a bitmap, whose packing and unpacking visit all
-/// places, with bits for the set places, the begin of each segment's values, and the values.
-struct ProbeBuffer {
-  static constexpr std::size_t kSegment = 256;
-  Encoding encoding = Encoding::kDense;
-  std::size_t count = 0;  ///< words, entries, or places, which are a multiple of kSegment; at most 2^bits
-  unsigned every = 1;     ///< of a bitmap: one place in `every` is set; a power of two up to kSegment
-  CHATTY_FN std::size_t held() const { return (count + every - 1) / every; }  ///< set places
-  CHATTY_FN std::size_t segments_at() const { return count / 8; }             ///< byte at which segments begin
-  CHATTY_FN std::size_t values_at() const { return segments_at() + count / kSegment * 4; }
-  /// Its length.
-  std::size_t bytes() const {
-    if (encoding == Encoding::kBitmap) return values_at() + held() * sizeof(std::uint32_t);
-    return count * (encoding == Encoding::kSparse ? sizeof(Entry) : sizeof(std::uint32_t));
-  }
-  /// The largest of at most `bytes` bytes; a sparse one has one entry at least.
-  static ProbeBuffer Of(Encoding encoding, std::size_t bytes, unsigned every = 1);
+/// An item of a dense buffer.
+struct alignas(16) Block {
+  std::uint32_t value[4];
 };
 
-void Prepare(Device& device, const State& state);  ///< fills values and order
-
-/// Distance between entries of a list: the list covers all values.
-CHATTY_FN std::size_t EntriesApart(const State& state, const ProbeBuffer& list) {
-  return list.count == 0 || list.count > std::size_t{1} << state.bits ? 1 : (std::size_t{1} << state.bits) / list.count;
-}
+/// A buffer of an encoding: dense, values in order; sparse, values with their indices, which ascend evenly apart; a bitmap,
+/// with a bit for each place and the values of the set places.
+struct ProbeBuffer {
+  Encoding encoding = Encoding::kDense;
+  std::size_t items = 0;   ///< blocks, entries, or places, which are a multiple of 32; their values are at most 2^bits
+  std::size_t apart = 1;   ///< distance between the indices of a sparse buffer
+  unsigned shift = 0;      ///< one place of a bitmap in 2^shift is set; 0 to 5
+  std::uint32_t word = 0;  ///< the bits of 32 places
+  /// @{
+  /// The largest buffers of at most `bytes` bytes: one block or entry at least. A sparse one's indices cover 2^bits values,
+  /// and a bitmap has so many places at most.
+  static ProbeBuffer Dense(std::size_t bytes) { return {Encoding::kDense, std::max<std::size_t>(bytes / sizeof(Block), 1)}; }
+  static ProbeBuffer Sparse(std::size_t bytes, unsigned bits) {
+    const std::size_t entries = std::max<std::size_t>(bytes / sizeof(Entry), 1);
+    return {Encoding::kSparse, entries, (std::size_t{1} << bits) / entries};
+  }
+  static ProbeBuffer Bitmap(std::size_t bytes, unsigned shift, unsigned bits) {
+    const std::uint64_t ones = (std::uint64_t{1} << (1u << shift)) - 1;
+    const std::size_t places = std::min(bytes / (4 + (std::size_t{128} >> shift)) * 32, std::size_t{1} << bits);
+    return {Encoding::kBitmap, places, 1, shift, static_cast<std::uint32_t>(~0u / ones)};
+  }
+  /// @}
+  /// Its length.
+  std::size_t bytes() const {
+    if (encoding == Encoding::kDense) return items * sizeof(Block);
+    if (encoding == Encoding::kSparse) return items * sizeof(Entry);
+    return items / 8 + (items >> shift) * sizeof(std::uint32_t);
+  }
+  /// As BufferShape counts them: none of a dense buffer.
+  std::size_t entries() const { return encoding == Encoding::kDense ? 0 : items; }
+};
 
 /// @{
-/// Packs a buffer of this shape, and unpacks it. Candidates are smaller than the sender's values, so that updates still
-/// succeed where the sender receives candidates, too. The receiver marks what it gets, except of a dense buffer. Of a sparse
-/// one on a GPU, it also adds what it gets to a queue.
+/// One item's part of Prepare, Pack and Unpack. Candidates are the sender's values, less one. The receiver always writes
+/// them, as it does with those that are better than what it has, and marks them, except of a dense buffer.
+CHATTY_FN void PrepareItem(const State& state, std::size_t i) {
+  state.values[i] = static_cast<std::uint32_t>(i) + 1;
+  state.vertices[i] = static_cast<std::uint32_t>(i);
+  if (i % 32 == 0) state.marks[i / 32] = 0;
+}
+CHATTY_FN void PackItem(const State& state, std::byte* buffer, const ProbeBuffer& shape, std::size_t i) {
+  if (shape.encoding == Encoding::kDense) {
+    Block block = reinterpret_cast<const Block*>(state.values)[i];
+    for (std::uint32_t& value : block.value) --value;
+    reinterpret_cast<Block*>(buffer)[i] = block;
+  } else if (shape.encoding == Encoding::kSparse) {
+    const auto index = static_cast<std::uint32_t>(i * shape.apart);
+    reinterpret_cast<Entry*>(buffer)[i] = {index, state.values[state.vertices[index]] - 1};
+  } else {
+    auto* const words = reinterpret_cast<std::uint32_t*>(buffer);
+    const std::uint32_t vertex = state.vertices[i];
+    if (i % 32 == 0) words[i / 32] = shape.word;
+    if ((shape.word >> (vertex % 32) & 1u) != 0) words[shape.items / 32 + (i >> shape.shift)] = state.values[vertex] - 1;
+  }
+}
+CHATTY_FN void UnpackItem(const State& state, const std::byte* buffer, const ProbeBuffer& shape, std::size_t i) {
+  if (shape.encoding == Encoding::kDense) {
+    Block block = reinterpret_cast<const Block*>(state.values)[i];
+    const Block candidates = reinterpret_cast<const Block*>(buffer)[i];
+    for (std::size_t k = 0; k < 4; ++k) {
+      block.value[k] = candidates.value[k] < block.value[k] ? candidates.value[k] : block.value[k];
+    }
+    reinterpret_cast<Block*>(state.values)[i] = block;
+    return;
+  }
+  Entry entry{static_cast<std::uint32_t>(i), 0};
+  if (shape.encoding == Encoding::kSparse) {
+    entry = reinterpret_cast<const Entry*>(buffer)[i];
+  } else {
+    const auto* const words = reinterpret_cast<const std::uint32_t*>(buffer);
+    if ((words[i / 32] >> (i % 32) & 1u) == 0) return;
+    entry.value = words[shape.items / 32 + (i >> shape.shift)];
+  }
+  const std::uint32_t vertex = state.vertices[entry.index];
+  atomics::Exchange(&state.values[vertex], entry.value);
+  atomics::Or<true>(&state.marks[vertex / 32], 1u << (vertex % 32));
+}
+/// @}
+
+/// @{
+/// Fills values, vertices and marks; packs a buffer of this shape; unpacks it.
+void Prepare(Device& device, const State& state);
 void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuffer& shape);
 void Unpack(Device& device, const State& state, const std::byte* buffer, const ProbeBuffer& shape);
 /// @}

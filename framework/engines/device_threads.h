@@ -1,8 +1,7 @@
 /// \file
-/// One OpenMP thread a device.
+/// The span of a device's run. RunOnDevices (core/parallel.h) gives each device a thread.
 #pragma once
 
-#include "chatty/core/error.h"
 #include "chatty/core/parallel.h"
 #include "chatty/core/trace.h"
 #include "chatty/framework/spans.h"
@@ -23,22 +22,5 @@ class RunSpan {
  private:
   const Span span_;
 };
-
-/// Calls body(d) concurrently for every device d below `devices`, each on its own OpenMP thread (a single device on the
-/// caller's thread). The caller's next run with the same number of devices reuses the threads. `body` must not throw. Throws
-/// CapabilityError if OpenMP grants fewer threads: devices that wait for each other cannot take turns.
-template <class Body>
-void RunOnDevices(int devices, Body&& body) {
-  if (devices == 1) {
-    body(0);
-    return;
-  }
-  OpenMpTeam& team = DeviceTeam(devices);
-  if (team.size() != devices) {
-    Throw<CapabilityError>("{} devices need as many OpenMP threads, but {} were granted; unset OMP_THREAD_LIMIT", devices,
-                           team.size());
-  }
-  team.Run(devices, body);
-}
 
 }  // namespace chatty

@@ -56,7 +56,7 @@ TEST(CompareCosts, CurvesCrossWhereLinesMeet) {
   CostModel model({"fast-start", "middle", "wide", "never", "absent"}, 2);
   const Cost costs[] = {{1, 1e-2}, {11, 1e-3}, {101, 1e-4}, {102, 1e-2}};
   for (std::size_t path = 0; path < std::size(costs); ++path) {
-    model.set_cost(path, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, costs[path]);
+    model.set_cost(path, 0, 1, MeasuredLoad::kAlone, costs[path]);
   }
   const CostCurves curves = CurvesOf(model, "a to b", 0, 1);
   ASSERT_EQ(curves.lines.size(), 4u);
@@ -77,21 +77,18 @@ TEST(CompareCosts, CurvesCrossWhereLinesMeet) {
   }
   EXPECT_TRUE(CurvesOf(model, "b to a", 1, 0).crossings.empty()) << "no path";
   // Beyond the largest size, and below the least, there is no crossing.
-  model.set_cost(2, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, {11 + 1e-3 * 2 * kMostCurve, 0});
+  model.set_cost(2, 0, 1, MeasuredLoad::kAlone, {11 + 1e-3 * 2 * kMostCurve, 0});
   EXPECT_EQ(CurvesOf(model, "a to b", 0, 1).crossings.size(), 1u);
-  model.set_cost(1, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, {1.01, 1e-3});
+  model.set_cost(1, 0, 1, MeasuredLoad::kAlone, {1.01, 1e-3});
   EXPECT_EQ(CurvesOf(model, "a to b", 0, 1).first, "middle");
 }
 
 TEST(CompareCosts, CurvesOfEntriesCrossByTheirEntries) {
   CostModel model({"a", "b"}, 2);
-  for (const Encoding encoding : {Encoding::kDense, Encoding::kSparse}) {
-    const double each = encoding == Encoding::kSparse ? 1e-1 : 0;  // dear for each entry
-    model.set_cost(0, 0, 1, encoding, MeasuredLoad::kAlone, {1, 1e-3, each});
-    model.set_cost(1, 0, 1, encoding, MeasuredLoad::kAlone, {20, 1e-3, 0});
-  }
+  model.set_cost(0, 0, 1, MeasuredLoad::kAlone, {1, 1e-3, 1e-1});  // dear for each entry
+  model.set_cost(1, 0, 1, MeasuredLoad::kAlone, {20, 1e-3, 0});
   EXPECT_TRUE(CurvesOf(model, "", 0, 1).crossings.empty()) << "blocks: the first is always cheaper";
-  const CostCurves curves = CurvesOf(model, "", 0, 1, {Encoding::kSparse, 8});
+  const CostCurves curves = CurvesOf(model, "", 0, 1, {Encoding::kSparse});
   ASSERT_EQ(curves.crossings.size(), 1u);
   EXPECT_NEAR(curves.crossings[0].bytes, 19 * 80, 1e-6) << "1 + 0.1 * bytes / 8 = 20";
   EXPECT_EQ(curves.crossings[0].after, "b");

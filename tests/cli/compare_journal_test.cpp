@@ -128,10 +128,9 @@ TEST_F(CompareTest, DropsWhatOtherCostsLedTo) {
   const Topology topology = DiscoverTopology(ParseDevices("host:2"), 2);
   Calibration calibration;
   calibration.model = CostModel({"host"}, 2);
-  Cost cost{3, 1e-3};
-  cost.samples = 9;
+  const Cost cost{.alpha_us = 3, .beta_us_per_byte = 1e-3, .largest = 1 << 24};
   for (const auto& [from, to] : {std::pair(0, 1), std::pair(1, 0)}) {
-    calibration.model.set_cost(0, from, to, Encoding::kDense, MeasuredLoad::kAlone, cost);
+    for (const MeasuredLoad load : kAllLoads) calibration.model.set_cost(0, from, to, load, cost);
   }
   SaveCalibration(MachineFingerprint(topology, LinkMask::Parse("all", 2)), calibration);
   const ChildEnd resumed = compare("3");

@@ -20,11 +20,6 @@ namespace {
 
 constexpr std::size_t kDevices = 4;
 
-/// Sets the cost of all encodings.
-void Set(CostModel& model, std::size_t path, PartId from, PartId to, MeasuredLoad load, const Cost& cost) {
-  for (const Encoding encoding : kAllEncodings) model.set_cost(path, from, to, encoding, load, cost);
-}
-
 /// Every pair alike on each path, whatever else is under way; a broadcast costs `dearer` times as much.
 CostModel Alike(const std::vector<std::pair<std::string, Cost>>& paths, double dearer) {
   std::vector<std::string> names;
@@ -37,7 +32,7 @@ CostModel Alike(const std::vector<std::pair<std::string, Cost>>& paths, double d
     broadcast.beta_us_per_byte *= dearer;
     for (PartId from = 0; from < kDevices; ++from) {
       for (PartId to = 0; to < kDevices; ++to) {
-        for (const MeasuredLoad load : kAllLoads) Set(model, p, from, to, load, from == to ? broadcast : cost);
+        for (const MeasuredLoad load : kAllLoads) model.set_cost(p, from, to, load, from == to ? broadcast : cost);
       }
     }
   }
@@ -120,7 +115,7 @@ TEST_F(SelectorTest, TheZeroCopyPathStaysUnlessTheGainExceedsTheError) {
     CostModel model = Alike({{"p2p-direct", Cost{100, 0}}, {"uva", Cost{90, 0}}, {"staged", Cost{staged_us, 0}}}, 1);
     Cost cost{staged_us, 0};
     cost.error = error;
-    Set(model, 2, 0, 1, MeasuredLoad::kAlone, cost);
+    model.set_cost(2, 0, 1, MeasuredLoad::kAlone, cost);
     const TransportSelector selector = Between({"p2p-direct", "uva", "staged"}, model);
     const TransportSelector::Choice choice = selector.Choose(0, 1, Block(1000), {});
     EXPECT_DOUBLE_EQ(choice.us, choice.path == 2 ? staged_us : 100) << "the prediction is of the path that is taken";
@@ -137,11 +132,11 @@ TEST_F(SelectorTest, TheErrorIsThatOfTheLoad) {
   CostModel model = Alike({{"p2p-direct", Cost{100, 0}}, {"staged", Cost{80, 0}}}, 1);
   Cost cost{80, 0};
   cost.error = 0.3;
-  Set(model, 1, 0, 1, MeasuredLoad::kAllToAll, cost);
+  model.set_cost(1, 0, 1, MeasuredLoad::kAllToAll, cost);
   const TransportSelector selector = Between({"p2p-direct", "staged"}, model);
   EXPECT_EQ(selector.path_name(selector.Choose(0, 1, Block(1000), {}).path), "staged");
   EXPECT_EQ(selector.path_name(selector.Choose(0, 1, Block(1000), {3, kDevices}).path), "p2p-direct");
-  EXPECT_DOUBLE_EQ(model.CostUnder(1, 0, 1, Encoding::kDense, {3, 1}).error, 0.3 * 2 / 11) << "3 of 12 buffers";
+  EXPECT_DOUBLE_EQ(model.CostUnder(1, 0, 1, {3, 1}).error, 0.3 * 2 / 11) << "3 of 12 buffers";
   const TransportSelector::Choice broadcast{0, 80, 0.1}, unsure{0, 80, 0.3}, pairs{0, 100, 0.15};
   EXPECT_TRUE(TransportSelector::BroadcastPays(broadcast, pairs));
   EXPECT_FALSE(TransportSelector::BroadcastPays(unsure, pairs));
@@ -156,9 +151,9 @@ TEST_F(SelectorTest, BuffersThatGoAnotherWayAreNoLoad) {
     for (PartId to = 0; to < kDevices; ++to) {
       for (const MeasuredLoad load : kAllLoads) {
         const bool linked = from + to == 1, many = load == MeasuredLoad::kAllToAll;
-        if (linked) Set(model, 0, from, to, load, Cost{many ? 11.25 : 3, 0});
-        if (from != to) Set(model, 1, from, to, load, Cost{many ? 120.0 : 10, 0});
-        if (from != to) Set(model, 2, from, to, load, Cost{100, 0});
+        if (linked) model.set_cost(0, from, to, load, Cost{many ? 11.25 : 3, 0});
+        if (from != to) model.set_cost(1, from, to, load, Cost{many ? 120.0 : 10, 0});
+        if (from != to) model.set_cost(2, from, to, load, Cost{100, 0});
       }
     }
   }
@@ -249,9 +244,8 @@ TEST_F(SelectorTest, EnginesTakeLongerThanACalibration) {
 // short ones, and lost 8 to 15 % of BFS and CC to p2p-direct.
 TEST_F(SelectorTest, WhereLinksAreWholeStoresIntoPeersMemoryAreTakenAlone) {
   const auto line = [](double alpha_us, double bytes_per_us, double error) {
-    Cost cost{alpha_us, 1 / bytes_per_us, 6.5e-5};
+    Cost cost{alpha_us, 1 / bytes_per_us, 6.5e-5, 6.5e-5};
     cost.error = error;
-    cost.samples = 24;
     return cost;
   };
   CostModel model = Alike({{"nccl", line(36, 324e3, 0.2)},
@@ -291,8 +285,10 @@ TEST_F(SelectorTest, WhereLinksAreWholeStoresIntoPeersMemoryAreTakenAlone) {
   for (PartId from = 0; from < kDevices; ++from) {
     for (PartId to = 0; to < kDevices; ++to) {
       if (from == to) continue;
-      Set(without, 0, from, to, MeasuredLoad::kAlone, line(15, 26e3, 0.06));
-      Set(without, 1, from, to, MeasuredLoad::kAlone, line(33, 48e3, 0.1));
+      for (const MeasuredLoad load : kAllLoads) {
+        without.set_cost(0, from, to, load, line(15, 26e3, 0.06));
+        without.set_cost(1, from, to, load, line(33, 48e3, 0.1));
+      }
     }
   }
   EXPECT_EQ(SelectPaths({}, DeviceKind::kCuda, without, Square(1 << 14), true), (std::vector<std::string_view>{"uva"}));

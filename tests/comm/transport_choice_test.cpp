@@ -197,10 +197,8 @@ TEST(CanJoin, NcclJoinsEachGpuOnce) {
     CostModel model = CostModel::Nominal(unknown, among);
     const std::size_t path = model.Find("nccl");
     for (std::size_t pair = 0; path != CostModel::kNoPath && pair < 9; ++pair) {
-      for (const Encoding encoding : kAllEncodings) {
-        for (const MeasuredLoad load : kAllLoads) {
-          if (pair / 3 != pair % 3) model.set_cost(path, pair / 3, pair % 3, encoding, load, {1});
-        }
+      for (const MeasuredLoad load : kAllLoads) {
+        if (pair / 3 != pair % 3) model.set_cost(path, pair / 3, pair % 3, load, {1});
       }
     }
     for (std::size_t bytes = 1 << 10; bytes <= 1 << 26; bytes *= 2) {

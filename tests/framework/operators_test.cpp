@@ -34,8 +34,10 @@ TEST(OperatorPaths, EachPayloadTakesTheFasterOfSeveral) {
   }
   CostModel costs({"host", "staged"}, 2);
   for (const auto& [from, to] : {std::pair{0, 1}, std::pair{1, 0}}) {
-    costs.set_cost(0, from, to, Encoding::kDense, MeasuredLoad::kAlone, {1, 1});
-    costs.set_cost(1, from, to, Encoding::kDense, MeasuredLoad::kAlone, {1000, 0.001});
+    for (const MeasuredLoad load : kAllLoads) {
+      costs.set_cost(0, from, to, load, {1, 1});
+      costs.set_cost(1, from, to, load, {1000, 0.001});
+    }
   }
   RunOptions options;
   options.timeout = std::chrono::seconds(60);
