@@ -30,7 +30,7 @@
 namespace chatty::fused::cuda {
 
 /// Threads of a block, one a multiprocessor; vertices with messages, and active ones, in its shared memory.
-inline constexpr unsigned kRoundThreads = 256, kRoundWarps = kRoundThreads / 32, kListed = 2048, kKept = 1024;
+inline constexpr unsigned kRoundThreads = 512, kRoundWarps = kRoundThreads / 32, kListed = 2048, kKept = 1024;
 /// A block spills if it finds more than so many vertices, and than so many times the mean; it keeps the mean, or so many if
 /// that is less. It spills rows of so many edges.
 inline constexpr unsigned kFewKept = 64, kMeansKept = 3, kLeastKept = 8, kDealtRow = 128;
