@@ -4,7 +4,7 @@ namespace chatty::test {
 namespace {
 
 INSTANTIATE_TEST_SUITE_P(Cuda, RoundsTogetherTest,
-                         testing::Values(TogetherCase{"two_on_a_gpu", "cuda:2@0"},
+                         testing::Values(TogetherCase{"one_gpu", "cuda:0"}, TogetherCase{"two_on_a_gpu", "cuda:2@0"},
                                          TogetherCase{"three_on_a_gpu", "cuda:3@0", "random"},
                                          TogetherCase{"two_gpus", "cuda:0,1", "random"},
                                          TogetherCase{"two_gpus_in_bands", "cuda:0,1"},

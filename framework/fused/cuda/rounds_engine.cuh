@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -26,12 +25,13 @@ class RoundsEngine final : public FusedEngine {
       : device_(device),
         state_(state),
         kernel_(device),
-        active_{Buffer<ActiveVertex>(device, kRoundEdges), Buffer<ActiveVertex>(device, kRoundEdges)},
+        spilled_(device, kRoundEdges),
         touched_(device, kRoundEdges),
         counts_(device, 3),
+        barrier_(device, 1),
         totals_(device, 1),
         report_(device, 1),
-        blocks_(kernel_.Blocks(&Rounds<P>, kRoundThreads, 0)) {}
+        blocks_(std::min(kernel_.Blocks(&Rounds<P>, kRoundThreads, 0), BlockSums::kMostBlocks)) {}
 
   FusedTerms terms() const override {
     FusedTerms terms;
@@ -47,14 +47,18 @@ class RoundsEngine final : public FusedEngine {
     }
     RoundsRef<P> a;
     a.s = state_.ref();
-    for (int i = 0; i < 2; ++i) a.active[i] = active_[i].data();
+    a.spilled = spilled_.data();
     a.touched = touched_.data();
     a.counts = counts_.data();
+    a.barrier = barrier_.data();
     a.totals = totals_.data();
     a.host = kernel_.words();
     a.most_rounds = run.most_rounds;
+    if (run.list_items != 0) a.room = run.list_items;
     RoundOf<P> round = run.round.As<GlobalOf<P>>();
     device_.Fill(counts_.data(), 0, counts_.bytes(), device_.stream());
+    device_.Fill(barrier_.data(), 0, barrier_.bytes(), device_.stream());
+    device_.Fill(totals_.data(), 0, totals_.bytes(), device_.stream());
     if (run.form == Form::kQueue) {  // the bitmap, which takes what is left, is of an earlier round
       device_.Fill(a.s.active, 0, bits::Words(a.s.graph.local) * sizeof(std::uint32_t), device_.stream());
     }
@@ -62,8 +66,6 @@ class RoundsEngine final : public FusedEngine {
         a, run.form, run.count);
     Check();
     kernel_.Launch(&Rounds<P>, blocks_, kRoundThreads, 0, a, round);
-    LeaveActive<P><<<Blocks(kRoundEdges), kRoundThreads, 0, stream()>>>(a);
-    Check();
     device_.CopyOut(report_.data(), totals_.data(), sizeof(RoundTotals), device_.stream());
     kernel_.Await(run.stop, context);
     const RoundTotals& t = report_[0];
@@ -99,9 +101,10 @@ class RoundsEngine final : public FusedEngine {
   Device& device_;
   const ProgramState<P>& state_;
   ResidentKernel kernel_;
-  std::array<Buffer<ActiveVertex>, 2> active_;
+  Buffer<ActiveVertex> spilled_;
   Buffer<LocalId> touched_;
   Buffer<RoundCounts> counts_;
+  Buffer<GridBarrierWords> barrier_;
   Buffer<RoundTotals> totals_;
   Pinned<RoundTotals> report_;
   const unsigned blocks_;

@@ -53,7 +53,7 @@ template <class P>
 std::uint64_t RoundsBytes(const PartShape& part, RowOptions rows) {
   const bool runs = part.parts > 1 ? kRunsRoundsTogether<P> && rows.rounds_together : kRunsRounds<P>;
   if (!runs || !part.forward.built) return 0;
-  const std::uint64_t lists = kRoundEdges * (2 * sizeof(ActiveVertex) + sizeof(LocalId)) + 512;
+  const std::uint64_t lists = kRoundEdges * (sizeof(ActiveVertex) + sizeof(LocalId)) + 1024;
   if (part.parts == 1) return lists;
   return lists + sizeof(TeamRoundCounters) + RoundsTeam::Bytes(part.parts, sizeof(Slot<MessageOf<P>>));
 }

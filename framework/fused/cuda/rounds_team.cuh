@@ -1,6 +1,7 @@
 /// \file
 /// Rounds in resident kernels of several GPUs, each of which has a part of the graph: see fused/rounds_team.h for the
-/// algorithm and its memory orders. Within a GPU, lists and updates are those of rounds.cuh.
+/// algorithm and its memory orders. Within a GPU, lists, deliveries and updates are those of rounds.cuh, and what comes next
+/// is loaded while the GPUs wait for each other.
 ///
 /// The kernel returns before a round with more edges on all GPUs than a list has room for, before one with a long row, after
 /// most_rounds, after a stop, and when no vertex is active: on all GPUs before the same round. If the run fails on a device,
@@ -85,15 +86,21 @@ __device__ __forceinline__ bool HasFailed(const TeamRoundsRef<P>& a) {
 /// Looks between two of HasFailed.
 inline constexpr unsigned kLooks = 256;
 
-/// The block arrives at a barrier over all GPUs. word_to(device) is the word for a device, called by a lane of the last
-/// block, which has seen what all blocks of the GPU did. All threads call it.
-template <class P, class WordTo>
-__device__ __forceinline__ void Arrive(const TeamRoundsRef<P>& a, std::uint32_t epoch, const WordTo& word_to) {
+/// The warp that waits for others: the one that has work last.
+inline constexpr unsigned kMeetWarp = kRoundWarps - 1;
+
+/// The block arrives at a barrier over all GPUs. count() counts what the block has done, called by one thread when all have
+/// come. word_to(device) is the word for a device, called by a lane of the last block, which has seen what all blocks of the
+/// GPU did. All threads call it.
+template <class P, class Count, class WordTo>
+__device__ __forceinline__ void Arrive(const TeamRoundsRef<P>& a, std::uint32_t epoch, const Count& count,
+                                       const WordTo& word_to) {
   using steps::cuda::Lane;
   __syncthreads();
-  if (steps::cuda::Warp() != 0) return;
+  if (steps::cuda::Warp() != kMeetWarp) return;
   unsigned is_last = 0;
   if (Lane() == 0) {
+    count();
     std::uint32_t* const arrived = &a.counters->arrived;
     is_last = chatty::detail::CountArrival(arrived) + 1 == gridDim.x ? 1 : 0;
     if (is_last != 0) {
@@ -116,7 +123,7 @@ __device__ __forceinline__ void Arrive(const TeamRoundsRef<P>& a, std::uint32_t 
 template <class P>
 __device__ __forceinline__ bool Await(const TeamRoundsRef<P>& a, std::uint32_t epoch, std::uint32_t first,
                                       std::uint32_t count, std::uint64_t* words, bool* met) {
-  if (steps::cuda::Warp() == 0) {
+  if (steps::cuda::Warp() == kMeetWarp) {
     bool there = true;
     for (std::uint32_t i = steps::cuda::Lane(); i < count; i += 32) {
       std::uint64_t word = 0;
@@ -139,7 +146,7 @@ __device__ __forceinline__ bool Await(const TeamRoundsRef<P>& a, std::uint32_t e
 template <class P>
 __device__ __forceinline__ bool MeetAtHome(const TeamRoundsRef<P>& a, TeamRoundShared& shared, std::uint32_t number) {
   __syncthreads();
-  if (threadIdx.x == 0) {
+  if (threadIdx.x == kMeetWarp * 32) {
     const ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> passed(a.counters->passed);
     const std::uint32_t all = number * gridDim.x;
     bool met = true;
@@ -202,9 +209,11 @@ __device__ __forceinline__ void SendOut(const TeamRoundsRef<P>& a, TeamRoundShar
   }
 }
 
-/// Delivers the messages that other GPUs have sent, whose numbers are in the words of the last barrier.
+/// Delivers the messages that other GPUs have sent, whose numbers are in the words of the last barrier. `ask`: as of
+/// DeliverAtOnce.
 template <class P>
-__device__ __forceinline__ void Receive(const TeamRoundsRef<P>& a, TeamRoundShared& shared, std::uint32_t* touched) {
+__device__ __forceinline__ void Receive(const TeamRoundsRef<P>& a, TeamRoundShared& shared, std::uint32_t* touched,
+                                        bool ask) {
   const SymmetricRef& heap = a.team.heap;
   const unsigned warps = gridDim.x * kRoundWarps, warp = steps::cuda::Warp() * gridDim.x + blockIdx.x;
   unsigned before = 0;  // warps that earlier senders' messages take
@@ -218,7 +227,7 @@ __device__ __forceinline__ void Receive(const TeamRoundsRef<P>& a, TeamRoundShar
       if (i < count) {
         const TeamEntry<P> entry = chatty::detail::LoadPast(list + i);
         v = a.s.border.vertices[a.s.border.begin[from] + IndexIn<P>(entry)];
-        first = steps::Deliver<P, true>(a.s, v, MessageIn<P>(entry)) == steps::Delivery::kFirst;
+        first = DeliverAtOnce(a.s, v, MessageIn<P>(entry), ask);
       }
       List(a, shared.lists, touched, v, first);
     }
@@ -233,93 +242,109 @@ template <class P>
 __global__ void __launch_bounds__(kRoundThreads, 1)
     RoundsTogether(const __grid_constant__ TeamRoundsRef<P> a, RoundOf<P> round) {
   __shared__ detail::TeamRoundShared shared;
-  /// Rounds between two looks at the host's word, which is far: a barrier waits for the load.
-  constexpr std::uint32_t kHostRounds = 8;
   const SymmetricRef& heap = a.team.heap;
   const bool first_thread = blockIdx.x == 0 && threadIdx.x == 0;
   for (unsigned i = threadIdx.x; i <= heap.size; i += kRoundThreads) shared.halo_begin[i] = a.s.graph.halo_begin[i];
   for (unsigned i = threadIdx.x; i < heap.size; i += kRoundThreads) shared.crossed[i] = 0;
   const std::uint32_t first_index = round.index;
-  unsigned long long edges_touched = 0, updated = 0;
-  long long candidates = 0;
-  std::uint32_t epoch = a.epoch, home_barriers = 0, step = 0;
-  for (;; ++step) {
-    const volatile RoundCounts& in = a.counts[step % 3];
-    const ActiveVertex* const list = a.active[step & 1];
+  steps::Counters tally;
+  unsigned long long edges_touched = 0, updated = 0, edges_before = 0;
+  std::uint32_t epoch = a.epoch, home_barriers = 0;
+  unsigned room = 0;
+  detail::Begin(a, shared.lists, &tally);
+  for (std::uint32_t step = 0;; ++step) {
+    RoundCounts& in = a.counts[step % 3];
     ++epoch;
-    detail::Arrive(a, epoch, [&](std::uint32_t) {
-      TeamFrontier mine;
-      mine.active = in.active;
-      mine.edges = in.edges;
-      mine.wide = in.wide != 0;
-      mine.stop = in.stop != 0;
-      return mine.Pack(epoch);
-    });
-    // The GPU's own blocks meet first. What they then load of their frontier is there when the others' words come.
+    detail::Arrive(
+        a, epoch,
+        [&] {
+          const BlockSums mine = detail::FrontierOf(shared.lists, room);
+          if (mine.vertices != 0) atomicAdd(&in.active, mine.vertices);
+          if (mine.edges != 0) atomicAdd(&in.edges, static_cast<unsigned long long>(mine.edges));
+          if (mine.stop) atomicExch(&in.stop, 1u);
+        },
+        [&](std::uint32_t) {
+          const volatile RoundCounts& sums = in;
+          TeamFrontier mine;
+          mine.active = sums.active;
+          mine.edges = sums.edges;
+          mine.wide = sums.edges > kRoundEdges;
+          mine.stop = sums.stop != 0;
+          return mine.Pack(epoch);
+        });
+    detail::EmptyListed(shared.lists);
+    // What a block keeps is loaded meanwhile. The GPU's own blocks meet first: what they have spilled is then known.
+    const unsigned kept = detail::Kept(shared.lists, room);
+    const detail::FrontierTurn<P> turn = detail::LoadOwnTurn(a, shared.lists, kept);
     if (!detail::Await(a, epoch, heap.me, 1, &shared.own_word, &shared.met_at_home)) return;
-    const std::uint32_t active = TeamFrontier::ActiveIn(shared.own_word);
-    const detail::FrontierTurn<P> turn = detail::LoadTurn(a, list, active, detail::FirstTurn());
+    const std::uint32_t spilled = static_cast<const volatile RoundCounts&>(in).spilled;
+    const std::uint32_t own_active = TeamFrontier::ActiveIn(shared.own_word);
     if (!detail::Await(a, epoch, 0, heap.size, shared.words, &shared.met)) return;
     TeamFrontier sum;
     for (std::uint32_t device = 0; device < heap.size; ++device) sum.Add(shared.words[device]);
-    if (step != 0) {
-      updated += sum.active;
-      if (first_thread) candidates += in.candidates;
-    }
+    if (step != 0) updated += sum.active;
     if (sum.active == 0 || sum.stop || sum.wide || sum.edges > a.team.capacity || step == a.most_rounds) {
-      if (first_thread) *a.totals = {step, step & 1, active, in.edges, edges_touched, updated, candidates};
+      detail::Leave(a, shared.lists, kept, spilled);
+      if (first_thread) {
+        a.totals->rounds = step;
+        a.totals->active = own_active;
+        a.totals->edges_touched = edges_touched;
+        a.totals->updated = updated;
+      }
+      detail::AddFromWarp(&a.totals->edges, tally.edges - edges_before);
+      detail::AddFromWarp(reinterpret_cast<unsigned long long*>(&a.totals->candidates),
+                          static_cast<unsigned long long>(tally.candidate_edges));
       for (unsigned i = threadIdx.x; i < heap.size; i += kRoundThreads) {
         if (shared.crossed[i] != 0) atomicAdd(&a.counters->crossed[i], shared.crossed[i]);
       }
       return;
     }
     edges_touched += sum.edges;
+    edges_before = tally.edges;
     round.index = first_index + step;
     round.active = sum.active;
     RoundCounts& out = a.counts[(step + 1) % 3];
-    std::uint32_t stop = 0;
-    if (first_thread) {
+    detail::EmptyFrontier(shared.lists);
+    if (blockIdx.x == 0 && threadIdx.x == 32) {
       a.counts[(step + 2) % 3] = RoundCounts{};
       if (step % kHostRounds == 0) {
-        stop = a.host[0];
+        shared.lists.stop = a.host[0];
         a.host[1] = step + 1;
       }
     }
-    if (threadIdx.x == 0) shared.lists.count = 0;
-    __syncthreads();
-    detail::FollowEdges(a, list, active, turn,
+    const bool ask = sum.edges > kAskedEdges;
+    detail::FollowEdges(a, shared.lists, kept, spilled, step, turn,
                         [&](bool valid, LocalId source, const SharedOf<P>& value, EdgeIndex edge, LocalId target) {
                           MessageOf<P> message{};
                           bool first = false, crosses = false;
                           if (valid) {
                             message = steps::Scatter(a.s, value, source, target, a.s.graph.forward, edge, round);
                             crosses = target >= a.s.graph.owned;
-                            first = !crosses && steps::Deliver<P, true>(a.s, target, message) == steps::Delivery::kFirst;
+                            first = !crosses && detail::DeliverAtOnce(a.s, target, message, ask);
                           }
                           detail::List(a, shared.lists, &out.touched, target, first);
                           detail::SendOut(a, shared, crosses, target, message);
                         });
     ++epoch;
-    detail::Arrive(a, epoch, [&](std::uint32_t device) {
-      const std::uint32_t entries = atomicExch(&a.counters->listed[device], 0u);
-      if (entries != 0) atomicAdd(&a.counters->sent[device], static_cast<unsigned long long>(entries));
-      return TeamListLength::Pack(epoch, entries);
-    });
+    detail::Arrive(
+        a, epoch, [] {},
+        [&](std::uint32_t device) {
+          const std::uint32_t entries = atomicExch(&a.counters->listed[device], 0u);
+          if (entries != 0) atomicAdd(&a.counters->sent[device], static_cast<unsigned long long>(entries));
+          return TeamListLength::Pack(epoch, entries);
+        });
+    detail::PrefetchListed(a, shared.lists, detail::Listed(a, shared.lists));
     if (!detail::Await(a, epoch, 0, heap.size, shared.words, &shared.met)) return;
     std::uint32_t received = 0;
     for (std::uint32_t device = 0; device < heap.size; ++device) received += TeamListLength::In(shared.words[device]);
     if (received != 0) {  // the same for all blocks of the GPU
-      detail::Receive(a, shared, &out.touched);
+      detail::Receive(a, shared, &out.touched, ask);
       if (!detail::MeetAtHome(a, shared, ++home_barriers)) return;
     }
-    steps::Counters tally;
-    detail::UpdateListed(a, shared.lists, out, a.active[(step + 1) & 1], round, &tally);
-    detail::AddFromWarp(&out.edges, tally.edges);
-    if constexpr (Traits<P>::kHasFilter) {
-      detail::AddFromWarp(reinterpret_cast<unsigned long long*>(&out.candidates),
-                          static_cast<unsigned long long>(tally.candidate_edges));
-    }
-    if (first_thread && stop != 0) out.stop = 1;
+    const unsigned listed = detail::Listed(a, shared.lists);
+    const std::uint32_t more = static_cast<const volatile RoundCounts&>(out).touched;
+    room = detail::RoomToKeep(a, own_active, listed, ask);
+    detail::UpdateListed(a, shared.lists, listed, more, room, out, round, &tally);
   }
 }
 

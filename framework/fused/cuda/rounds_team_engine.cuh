@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -30,19 +29,18 @@ class TeamRoundsEngine final : public FusedEngine {
       : device_(device),
         state_(state),
         kernel_(device),
-        active_{Buffer<ActiveVertex>(device, kRoundEdges), Buffer<ActiveVertex>(device, kRoundEdges)},
+        spilled_(device, kRoundEdges),
         touched_(device, kRoundEdges),
         counts_(device, 3),
         totals_(device, 1),
         report_(device, 1),
         counters_(device, 1),
         traffic_(device, 1),
-        blocks_(kernel_.Blocks(&RoundsTogether<P>, kRoundThreads, 0)) {
+        blocks_(std::min(kernel_.Blocks(&RoundsTogether<P>, kRoundThreads, 0), BlockSums::kMostBlocks)) {
     // Loading a kernel may wait for another device's that runs on the same GPU, and waits for this one.
     cudaFuncAttributes attributes = {};
     CHATTY_CUDA(cudaFuncGetAttributes(&attributes, RoundsTogether<P>));
     CHATTY_CUDA(cudaFuncGetAttributes(&attributes, TakeActive<P>));
-    CHATTY_CUDA(cudaFuncGetAttributes(&attributes, LeaveActive<P>));
   }
 
   FusedTerms terms() const override {
@@ -70,12 +68,13 @@ class TeamRoundsEngine final : public FusedEngine {
   void RunTogether(FusedRun& run, const WaitContext& context) try {
     TeamRoundsRef<P> a;
     a.s = state_.ref();
-    for (int i = 0; i < 2; ++i) a.active[i] = active_[i].data();
+    a.spilled = spilled_.data();
     a.touched = touched_.data();
     a.counts = counts_.data();
     a.totals = totals_.data();
     a.host = kernel_.words();
     a.most_rounds = run.most_rounds;
+    if (run.list_items != 0) a.room = run.list_items;
     a.team = *run.rounds_team;
     a.counters = counters_.data();
     a.epoch = run.epoch;
@@ -95,8 +94,6 @@ class TeamRoundsEngine final : public FusedEngine {
     } else {
       kernel_.Launch(&RoundsTogether<P>, blocks, kRoundThreads, 0, a, round);
     }
-    LeaveActive<P><<<Blocks(kRoundEdges), kRoundThreads, 0, stream()>>>(a);
-    Check();
     device_.CopyOut(report_.data(), totals_.data(), sizeof(RoundTotals), device_.stream());
     device_.CopyOut(traffic_.data(), counters_.data(), sizeof(TeamRoundCounters), device_.stream());
     kernel_.Await(run.stop, context);
@@ -146,7 +143,7 @@ class TeamRoundsEngine final : public FusedEngine {
   Device& device_;
   ProgramState<P>& state_;
   ResidentKernel kernel_;
-  std::array<Buffer<ActiveVertex>, 2> active_;
+  Buffer<ActiveVertex> spilled_;
   Buffer<LocalId> touched_;
   Buffer<RoundCounts> counts_;
   Buffer<RoundTotals> totals_;

@@ -201,6 +201,8 @@ __device__ inline unsigned InclusiveSumOfWarp(unsigned count) {
 /// (ChattyGraph's and WS-VR's warp segmentation). Built from every lane's count; all lanes call everything.
 class WarpRows {
  public:
+  /// No rows: for warps that have none, without a shuffle.
+  __device__ WarpRows() : inclusive_(0), exclusive_(0), total_(0) {}
   __device__ explicit WarpRows(unsigned count) : inclusive_(InclusiveSumOfWarp(count)) {
     exclusive_ = inclusive_ - count;
     total_ = __shfl_sync(kFull, inclusive_, 31);

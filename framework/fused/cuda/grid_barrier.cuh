@@ -1,0 +1,116 @@
+/// \file
+/// A barrier of a grid's blocks whose word carries sums: what all blocks have to tell comes with the last arrival, so that
+/// no counter is read, and none cleared, separately. It has two halves, Arrive and Await, between which a block loads what
+/// it needs next. `grid.sync()` carries nothing and has no halves.
+///
+/// Memory order: a block's threads meet (`bar.sync`), and one thread adds to the word, `red.release.gpu`. In each block one
+/// thread polls the word, `ld.acquire.gpu`, and the threads meet again. So what any thread did before Arrive is seen by all
+/// threads behind Await.
+///
+/// Three words take turns. Behind barrier n, the first block clears the word of barrier n - 1, which all blocks have left,
+/// and which barrier n + 2 uses: whoever arrives there has passed n + 1, where the first block has arrived.
+#pragma once
+
+#include <cstdint>
+
+namespace chatty::fused::cuda {
+
+namespace detail {
+
+/// @{
+/// On a word in a GPU's memory. atomic_ref does not know that it is there, and so waits for an addition's answer.
+__device__ inline void AddRelease(unsigned long long* word, unsigned long long value) {
+  asm volatile("red.release.gpu.global.add.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(word)), "l"(value) : "memory");
+}
+__device__ inline unsigned long long LoadAcquire(const unsigned long long* word) {
+  unsigned long long value;
+  asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(__cvta_generic_to_global(word)) : "memory");
+  return value;
+}
+/// @}
+
+}  // namespace detail
+
+/// What one block adds to the word of a barrier, or what all have added.
+struct BlockSums {
+  static constexpr unsigned kBlockBits = 8;                        ///< of arrivals, and of blocks that spill
+  static constexpr unsigned kVertexBits = 17;                      ///< of `vertices`
+  static constexpr unsigned kEdgeBits = 24;                        ///< of `edges`
+  static constexpr unsigned kMostBlocks = (1u << kBlockBits) - 1;  ///< of a grid
+  std::uint32_t vertices = 0;                                      ///< of all blocks, fewer than 2^17
+  std::uint32_t edges = 0;                                         ///< of all blocks, fewer than 2^24
+  bool spills = false;                                             ///< a block has put items into the list of all
+  bool stop = false;                                               ///< by one block
+
+  __device__ unsigned long long Pack() const {
+    return 1ull | std::uint64_t{spills} << kBlockBits | std::uint64_t{vertices} << (2 * kBlockBits) |
+           std::uint64_t{edges} << (2 * kBlockBits + kVertexBits) |
+           std::uint64_t{stop} << (2 * kBlockBits + kVertexBits + kEdgeBits);
+  }
+  __device__ static BlockSums Of(unsigned long long word) {
+    BlockSums sums;
+    sums.spills = (word >> kBlockBits & kMostBlocks) != 0;
+    sums.vertices = static_cast<std::uint32_t>(word >> (2 * kBlockBits)) & ((1u << kVertexBits) - 1);
+    sums.edges = static_cast<std::uint32_t>(word >> (2 * kBlockBits + kVertexBits)) & ((1u << kEdgeBits) - 1);
+    sums.stop = (word >> (2 * kBlockBits + kVertexBits + kEdgeBits) & 1) != 0;
+    return sums;
+  }
+  __device__ static unsigned Arrived(unsigned long long word) { return static_cast<unsigned>(word) & kMostBlocks; }
+};
+static_assert(2 * BlockSums::kBlockBits + BlockSums::kVertexBits + BlockSums::kEdgeBits + 1 <= 64);
+
+/// The words, in a GPU's memory: zero at first.
+struct GridBarrierWords {
+  struct alignas(128) Word {
+    unsigned long long sums = 0;
+  };
+  Word words[3];
+};
+
+/// A block's view of the barriers, for blocks of kThreads threads. All threads have one and call its functions together.
+template <unsigned kThreads>
+class GridBarrier {
+ public:
+  /// What a block shares.
+  struct Shared {
+    unsigned long long word;
+    std::uint32_t spilled;
+  };
+  /// The warp whose first lane arrives and polls: the one that has work last.
+  static constexpr unsigned kWarp = kThreads / 32 - 1;
+
+  __device__ GridBarrier(GridBarrierWords* words, Shared* shared) : words_(words), shared_(shared) {}
+
+  /// The block arrives. mine() is what it adds: called by one thread, when all threads have come.
+  template <class Mine>
+  __device__ __forceinline__ void Arrive(Mine&& mine) {
+    __syncthreads();
+    if (threadIdx.x == kWarp * 32) detail::AddRelease(Word(number_), mine().Pack());
+  }
+  /// Waits for all blocks; returns their sums. `spilled`: the length of the list of all, which is read if a block spills,
+  /// into *count; it may have changed already if none does.
+  __device__ __forceinline__ BlockSums Await(const std::uint32_t* spilled, std::uint32_t* count) {
+    if (threadIdx.x == kWarp * 32) {
+      unsigned long long word;
+      do {
+        word = detail::LoadAcquire(Word(number_));
+      } while (BlockSums::Arrived(word) != gridDim.x);
+      if (blockIdx.x == 0) *static_cast<volatile unsigned long long*>(Word(number_ + 2)) = 0;
+      shared_->spilled = BlockSums::Of(word).spills ? *static_cast<const volatile std::uint32_t*>(spilled) : 0;
+      shared_->word = word;
+    }
+    __syncthreads();
+    ++number_;
+    *count = shared_->spilled;
+    return BlockSums::Of(shared_->word);
+  }
+
+ private:
+  __device__ unsigned long long* Word(unsigned number) const { return &words_->words[number % 3].sums; }
+
+  GridBarrierWords* const words_;
+  Shared* const shared_;
+  unsigned number_ = 0;
+};
+
+}  // namespace chatty::fused::cuda
