@@ -30,7 +30,7 @@ __device__ inline unsigned long long GlobalTimer() {
 }
 
 /// The kernel: a cooperative launch of blocks that are all resident.
-template <class P>
+template <class P, Rows kRows>
 __global__ void __launch_bounds__(kThreads) Relax(const __grid_constant__ RelaxRef<P> a) {
   constexpr bool kOrders = Traits<P>::kOrders;
   // A step should have some work for each warp, and not much more.
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kThreads) Relax(const __grid_constant__ RelaxR
   const auto grid = cooperative_groups::this_grid();
   const unsigned warps = gridDim.x * kWarps, warp = Warp() * gridDim.x + blockIdx.x;  // neighbours' slices on other SMs
   const bool first_thread = blockIdx.x == 0 && threadIdx.x == 0;
-  detail::RelaxWorker<P> worker(a, reinterpret_cast<unsigned char*>(shared), &idle);
+  detail::RelaxWorker<P, kRows> worker(a, reinterpret_cast<unsigned char*>(shared), &idle);
   if (threadIdx.x < kWarps) idle.gifts[threadIdx.x] = 0;
   double limit = a.limit, width = a.width;
   std::uint32_t hop_limit = 0;
