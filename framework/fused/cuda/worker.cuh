@@ -344,7 +344,8 @@ class RelaxWorker : protected Values<P, kRows> {
     CountItem(item, live);
     Shared share{};
     if (live) share = ShareOf(item.vertex, ValueIn(item));
-    FollowShort(item, share, row, weights, live && !is_long);
+    // In the order of a Priority the vote costs more than the lanes of a warp that has long rows alone.
+    if (kOrders || __any_sync(kFull, live && !is_long)) FollowShort(item, share, row, weights, live && !is_long);
     if (__any_sync(kFull, is_long || waits)) {
       FollowLong(item, share, row, is_long);
       PutOut(waits, item, /*below=*/false);
@@ -426,11 +427,11 @@ class RelaxWorker : protected Values<P, kRows> {
     }
   }
   /// Brings what is not in the ring of the row of an item that goes there into the L2: in the order of hops, where `row`
-  /// came with the item, its edges if there are no records.
+  /// came with the item, its first edges if `row` only says where they are.
   __device__ void PrefetchRow(LocalId v, [[maybe_unused]] const RowRecord& row) const {
     if constexpr (kOrders) {
       this->Prefetch(v);
-    } else if (!HasRecords()) {
+    } else if (!HasRecords() || row.words[RowRecord::kEdges - 1] == RowRecord::kLong) {
       this->PrefetchEdges(row);
     }
   }
@@ -491,6 +492,10 @@ class RelaxWorker : protected Values<P, kRows> {
     const EdgeIndex begin = this->BeginOf(row);
     const unsigned degree = is_long ? row.words[2] : 0;
     step_edges_ += degree;
+    if (degree != 0) {  // all rows' first edges are on the way together
+      this->PrefetchLine(s_.graph.forward.neighbours + begin);
+      if constexpr (kWeighted) this->PrefetchLine(static_cast<const Weight*>(s_.graph.forward.weights) + begin);
+    }
     const bool is_hub = !kHasPeers && degree >= kHub;  // warps of several devices have no common end for its row
     if (__any_sync(kFull, is_hub)) PutHub(is_hub, item);
     const WarpRows all(is_hub ? 0 : degree);
