@@ -104,10 +104,11 @@ bool ReadsRound(const P& program) {
 /// should have work for each; a wide step improves vertices again. A program whose vertices start with other values than the
 /// identity shows no first improvements: then work alone counts.
 struct WidthRule {
-  std::uint64_t few;    ///< items a worker, below which the next step is wider
-  std::uint64_t many;   ///< items a worker, above which it is narrower
-  double halve_above;   ///< part of all items that was followed again, above which it is half as wide
-  double narrow_above;  ///< the same, above which it is narrower
+  std::uint64_t few;      ///< items a worker, below which the next step is wider
+  std::uint64_t many;     ///< items a worker, above which it is narrower
+  double halve_above;     ///< part of all items that was followed again, above which it is half as wide
+  double narrow_above;    ///< the same, above which it is narrower
+  double trim_above = 1;  ///< the same, where workers have enough to do
 
   /// The width, after so many items were `done` by `workers`, of vertices that had a message for the `first` time, if that
   /// `counts`.
@@ -121,6 +122,8 @@ struct WidthRule {
       next = width / 1.25;
     } else if (done / workers < few) {
       next = width * 1.25;
+    } else if (again > trim_above * static_cast<double>(done)) {
+      next = width / 1.25;
     }
     return next < least ? least : next > most ? most : next;
   }

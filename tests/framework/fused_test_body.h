@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <queue>
 #include <stop_token>
@@ -300,10 +301,35 @@ class FusedTest : public testing::TestWithParam<FusedCase> {
     spec.drop = 0.05;
     return Generate(spec);
   }
+
+  /// Vertex 0 leads to `copies` vertices with rows of each length; all targets differ within a row.
+  static Graph RowsOfEveryLength(VertexId copies, WeightKind weights = WeightKind::kInt32) {
+    constexpr VertexId kLengths[] = {0, 1, 4, 5, 31, 32, 33, 1000}, kOthers = 1501;
+    const VertexId rows = copies * static_cast<VertexId>(std::size(kLengths)),
+                   others = rows + kOthers;  // not a multiple of 7
+    std::vector<TestEdge> edges;
+    for (VertexId row = 0; row < rows; ++row) {
+      edges.push_back({0, 1 + row, static_cast<double>(row % 50)});
+      for (VertexId k = 0; k < kLengths[row % std::size(kLengths)]; ++k) {
+        edges.push_back({1 + row, 1 + (131 * row + 7 * k) % others, static_cast<double>((row + k * k) % 31)});
+      }
+    }
+    return MakeGraph(1 + others, edges, weights);
+  }
 };
 
+TEST_P(FusedTest, RowsOfEveryLength) {
+  for (const WeightKind kind : {WeightKind::kInt32, WeightKind::kFloat32}) {
+    for (const VertexId copies : {1u, 40u}) {  // few items of a warp, and many
+      SCOPED_TRACE(copies);
+      Check(RowsOfEveryLength(copies, kind), 0);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST_P(FusedTest, CarriedValues) {
-  for (const Graph& graph : {Made("grid", 40), Made("kron", 10), Made("binary-tree", 5000)}) {
+  for (const Graph& graph : {Made("grid", 40), Made("kron", 10), Made("binary-tree", 5000), RowsOfEveryLength(40)}) {
     WidestFirst widest;
     widest.source = graph.max_degree_vertex();
     Array<std::int32_t> expected(graph.vertices());  // Dijkstra's algorithm with (max, min)

@@ -10,6 +10,7 @@
 
 #include "chatty/core/team.h"
 #include "chatty/framework/device_graph.h"
+#include "chatty/framework/fused/relaxes.h"
 #include "chatty/framework/program_state.h"
 #include "chatty/framework/steps/host/apply.h"
 #include "chatty/framework/steps/host/frontier.h"
@@ -308,6 +309,24 @@ TEST(Records, EveryWidth) {
     std::uint64_t a, b;
   };
   RecordsKeep(Slot<Wide>{{0x0102030405060708u, 0x1112131415161718u}});
+}
+
+TEST(WidthRule, LimitsOfEachCase) {
+  constexpr fused::WidthRule kRule{
+      .few = 70, .many = 220, .halve_above = 0.625, .narrow_above = 0.375, .trim_above = 0.0625};
+  const auto next = [&](std::uint64_t done, std::uint64_t first, bool counts = true, double width = 8) {
+    return kRule.Next(width, done, first, counts, /*workers=*/100, /*least=*/1, /*most=*/16);
+  };
+  EXPECT_EQ(next(16000, 5999), 4) << "more than five eighths followed again";
+  EXPECT_EQ(next(16000, 9999), 6.4) << "more than three eighths";
+  EXPECT_EQ(next(16000, 14999), 6.4) << "more than a sixteenth, and enough to do";
+  EXPECT_EQ(next(16000, 15000), 8) << "a sixteenth";
+  EXPECT_EQ(next(6999, 5999), 10) << "few items: a sixteenth does not count";
+  EXPECT_EQ(next(6999, 4000), 6.4) << "few items: three eighths do";
+  EXPECT_EQ(next(22100, 22100), 6.4) << "many items";
+  EXPECT_EQ(next(16000, 0, /*counts=*/false), 8) << "first improvements do not show";
+  EXPECT_EQ(next(6999, 6999, true, 15), 16) << "at most";
+  EXPECT_EQ(next(16000, 0, true, 1.5), 1) << "at least";
 }
 
 TEST(MessageBuffers, LengthsOfAllForms) {

@@ -96,7 +96,10 @@ class Engine final : public FusedEngine {
         CHATTY_CUDA(cudaFuncGetAttributes(&attributes, CountFrontier<P>));
       }
     }
-    if (graph.ref().parts == 1) blocks_ = kernel_.Blocks(&Relax<P>, kThreads, kSharedBytes<P>);
+    if (graph.ref().parts == 1) {
+      relax_ = records_.data() != nullptr ? &Relax<P, Rows::kRecords> : &Relax<P, Rows::kPlain>;
+      blocks_ = kernel_.Blocks(relax_, kThreads, kSharedBytes<P>);
+    }
     gifts_ = Buffer<ItemOf<P>>(device, std::size_t{blocks_} * kWarps * kGift);
   }
 
@@ -178,8 +181,8 @@ class Engine final : public FusedEngine {
   }
 
  private:
-  /// Turns of a warp in a step where values are carried: some 60 us, a dozen times what the blocks' meeting costs.
-  static constexpr std::uint32_t kPatience = 64;
+  /// Clocks of a step where values are carried: some 250 us, sixty times what the blocks' meeting costs.
+  static constexpr std::uint32_t kPatience = 480000;
   /// Width of the first step in hops; and how far a width grows.
   static constexpr double kHops = 32, kMaxGrowth = 16;
 
@@ -194,7 +197,7 @@ class Engine final : public FusedEngine {
     Clear(totals_.data(), totals_.bytes());
   }
   void Launch(RelaxRef<P>& a) {
-    kernel_.Launch(&Relax<P>, blocks_, kThreads, kSharedBytes<P>, a);
+    kernel_.Launch(relax_, blocks_, kThreads, kSharedBytes<P>, a);
     device_.CopyOut(report_.data(), totals_.data(), sizeof(RelaxTotals), device_.stream());
   }
   /// Waits for the kernel and adds its work to the run's. Returns whether items are left.
@@ -331,6 +334,7 @@ class Engine final : public FusedEngine {
   const std::uint32_t capacity_;
   const bool carries_;  ///< see CarriesValues
   RowRecords records_;
+  void (*relax_)(RelaxRef<P>) = nullptr;  // the kernel of a GPU that has the whole graph, for its rows
   std::array<Buffer<ItemOf<P>>, 2> near_, far_;
   Buffer<ItemOf<P>> hubs_, gifts_;
   Buffer<StepCounts> counts_;

@@ -30,18 +30,23 @@ __device__ inline unsigned long long GlobalTimer() {
 }
 
 /// The kernel: a cooperative launch of blocks that are all resident.
-template <class P>
+template <class P, Rows kRows>
 __global__ void __launch_bounds__(kThreads) Relax(const __grid_constant__ RelaxRef<P> a) {
   constexpr bool kOrders = Traits<P>::kOrders;
-  // A step should have some work for each warp, and not much more.
-  constexpr WidthRule kWidths{.few = 100, .many = 220, .halve_above = 5.0 / 8, .narrow_above = 3.0 / 8};
+  // A step should have some work for each warp, and not much more. In the order of hops little is followed again, and less
+  // where steps are no wider than that; with weights more work is worth fewer steps.
+  constexpr WidthRule kWidths{.few = kOrders ? 55 : 70,
+                              .many = kOrders ? 120 : 220,
+                              .halve_above = 5.0 / 8,
+                              .narrow_above = 3.0 / 8,
+                              .trim_above = kOrders ? 1 : 0.06};
   extern __shared__ uint4 shared[];
   __shared__ unsigned long long block_done;
   __shared__ detail::IdleWarps idle;
   const auto grid = cooperative_groups::this_grid();
   const unsigned warps = gridDim.x * kWarps, warp = Warp() * gridDim.x + blockIdx.x;  // neighbours' slices on other SMs
   const bool first_thread = blockIdx.x == 0 && threadIdx.x == 0;
-  detail::RelaxWorker<P> worker(a, reinterpret_cast<unsigned char*>(shared), &idle);
+  detail::RelaxWorker<P, kRows> worker(a, reinterpret_cast<unsigned char*>(shared), &idle);
   if (threadIdx.x < kWarps) idle.gifts[threadIdx.x] = 0;
   double limit = a.limit, width = a.width;
   std::uint32_t hop_limit = 0;

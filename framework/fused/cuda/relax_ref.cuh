@@ -53,10 +53,13 @@ struct WindowCounts {
   unsigned long long first = 0;  ///< PriorityKey of the first that is left
 };
 
+/// How a kernel knows rows: from records, without them, or either way at run time.
+enum class Rows { kRecords, kPlain, kEither };
+
 /// The kernel's input.
 template <class P>
 struct RelaxRef {
-  const RowRecord* records = nullptr;
+  const RowRecord* records = nullptr;  ///< null if there are none
   ItemOf<P>*near[2] = {}, *far[2] = {}, *hubs = nullptr;
   ItemOf<P>* gifts = nullptr;  ///< kGift of each warp
   std::uint32_t capacity = 0, hub_capacity = 0;
@@ -66,7 +69,7 @@ struct RelaxRef {
   volatile std::uint32_t* host = nullptr;  ///< mapped: whether to stop; the step, by which the host sees progress
   double limit = 0, width = 0, min_width = 0, max_width = 0;
   bool adapts = false;           ///< the width
-  std::uint32_t patience = ~0u;  ///< turns of a warp in a step, after which it hands its items out
+  std::uint32_t patience = ~0u;  ///< clocks of an SM after which a step's warps hand their items out
   bool natively = false;         ///< UpdateStatus is what hardware does: see kUpdatesNatively
   std::uint32_t wide = ~0u;      ///< items a hop, or of a step in the order of a Priority, from which on rounds are better
   /// @{

@@ -32,8 +32,8 @@ struct TeamBlock {
 
 /// One warp's part in the kernel. All lanes call every function.
 template <class P>
-class TeamWorker : public RelaxWorker<P, Messages<P>> {
-  using Base = RelaxWorker<P, Messages<P>>;
+class TeamWorker : public RelaxWorker<P, Rows::kEither, Messages<P>> {
+  using Base = RelaxWorker<P, Rows::kEither, Messages<P>>;
   static constexpr unsigned kAll = (1u << kWarps) - 1;
 
  public:
@@ -147,7 +147,7 @@ class TeamWorker : public RelaxWorker<P, Messages<P>> {
 
 }  // namespace detail
 
-/// The kernel: as many blocks on each GPU as are resident at once.
+/// The kernel: as many blocks on each GPU as are resident at once. It is compiled once for all rows.
 template <class P>
 __global__ void __launch_bounds__(kThreads, 1) RelaxTogether(const __grid_constant__ TeamRelaxRef<P> a) {
   constexpr bool kOrders = Traits<P>::kOrders;

@@ -39,7 +39,7 @@ __device__ Value UpdateNatively(Value* address, Value message) {
 }
 
 /// Rows and values of P. A lane calls for itself.
-template <class P>
+template <class P, Rows kRows>
 class Values {
  public:
   using Value = ValueOf<P>;
@@ -47,20 +47,15 @@ class Values {
   using Weight = WeightOf<P>;
   using Word = atomics::Word<sizeof(Value)>;
   static constexpr bool kWeighted = !std::is_same_v<Weight, None>;
+  static constexpr std::size_t kEach = kWeighted ? 2 : 1;  ///< records of a vertex
 
   explicit __device__ Values(const RelaxRef<P>& a) : a_(a), s_(a.s) {}
 
-  /// Word `edge` of v's record, which is made up where there are no records.
-  __device__ std::uint32_t FetchWord(LocalId v, unsigned edge) const {
-    if (a_.records != nullptr) return __ldg(a_.records[(kWeighted ? std::size_t{2} : 1) * v].words + edge);
-    const EdgeIndex begin = s_.graph.forward.offsets[v], end = s_.graph.forward.offsets[v + 1];
-    return edge == 0   ? static_cast<std::uint32_t>(begin)
-           : edge == 1 ? static_cast<std::uint32_t>(begin >> 32)
-           : edge == 2 ? static_cast<std::uint32_t>(end - begin)
-                       : RowRecord::kLong;
-  }
+  /// Whether rows have records.
+  __device__ bool HasRecords() const { return kRows == Rows::kEither ? a_.records != nullptr : kRows == Rows::kRecords; }
+  /// v's record. Without records: where its row is, in the form of a long row's record.
   __device__ RowRecord FetchRow(LocalId v) const {
-    if (a_.records != nullptr) return LoadRecord(a_.records + (kWeighted ? std::size_t{2} : 1) * v);
+    if (HasRecords()) return LoadRecord(a_.records + kEach * v);
     const EdgeIndex begin = s_.graph.forward.offsets[v], end = s_.graph.forward.offsets[v + 1];
     return {{static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(begin >> 32),
              static_cast<std::uint32_t>(end - begin), RowRecord::kLong}};
@@ -68,19 +63,40 @@ class Values {
   /// Brings v's record, or where its row begins, into the L2.
   __device__ void Prefetch(LocalId v) const {
     const OffsetsRef& offsets = s_.graph.forward.offsets;
-    const void* const at = a_.records != nullptr
-                               ? static_cast<const void*>(a_.records + (kWeighted ? std::size_t{2} : 1) * v)
-                           : offsets.narrow != nullptr ? static_cast<const void*>(offsets.narrow + v)
-                                                       : static_cast<const void*>(offsets.wide + v);
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+    PrefetchLine(HasRecords()                ? static_cast<const void*>(a_.records + kEach * v)
+                 : offsets.narrow != nullptr ? static_cast<const void*>(offsets.narrow + v)
+                                             : static_cast<const void*>(offsets.wide + v));
   }
-  __device__ RowRecord FetchWeights(LocalId v) const {
-    return a_.records != nullptr ? LoadRecord(a_.records + std::size_t{2} * v + 1) : RowRecord{};
-  }
+  /// @{
+  /// With records: word `edge` of v's record; the weights of its row, and one of them.
+  __device__ std::uint32_t FetchWord(LocalId v, unsigned edge) const { return __ldg(a_.records[kEach * v].words + edge); }
+  __device__ RowRecord FetchWeights(LocalId v) const { return LoadRecord(a_.records + kEach * v + 1); }
   __device__ Weight FetchWeight(LocalId v, unsigned edge) const {
-    if (a_.records == nullptr) return Weight{};
-    return atomics::BitCast<Weight>(__ldg(a_.records[std::size_t{2} * v + 1].words + edge));
+    return atomics::BitCast<Weight>(__ldg(a_.records[kEach * v + 1].words + edge));
   }
+  /// @}
+  /// @{
+  /// Without records: word `edge` of the record that the row at `place` would have, and the edge's weight.
+  __device__ std::uint32_t WordOfRow(const RowRecord& place, unsigned edge) const {
+    if (place.words[2] > RowRecord::kEdges) {
+      return edge == 0 ? place.words[0] : edge == 1 ? place.words[1] : edge == 2 ? place.words[2] : RowRecord::kLong;
+    }
+    return edge < place.words[2] ? __ldg(s_.graph.forward.neighbours + BeginOf(place) + edge) : RowRecord::kNone;
+  }
+  __device__ Weight WeightOfRow(const RowRecord& place, unsigned edge) const {
+    const bool there = place.words[2] <= RowRecord::kEdges && edge < place.words[2];
+    return there ? s_.graph.forward.template weight<Weight>(BeginOf(place) + edge) : Weight{};
+  }
+  /// @}
+  /// Brings the first edges of the row at `place` into the L2.
+  __device__ void PrefetchEdges(const RowRecord& place) const {
+    if (place.words[2] != 0) PrefetchLine(s_.graph.forward.neighbours + BeginOf(place));
+  }
+  /// Where the row at `place` begins.
+  __device__ static EdgeIndex BeginOf(const RowRecord& place) {
+    return place.words[0] | std::uint64_t{place.words[1]} << 32;
+  }
+  __device__ static void PrefetchLine(const void* at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
   __device__ Value CurrentValue(LocalId v) const { return atomics::BitCast<Value>(atomics::Load(WordOf(v))); }
 
   /// Combines a message into a vertex's value. Returns whether the vertex becomes active, and its value's bits then. `look`:

@@ -15,21 +15,23 @@ struct IdleWarps {
 
 /// One warp's part in the kernel. All lanes call every function. `Peers` is None, or Messages<P> where the device has a part
 /// of the graph: the warp then sends messages to the vertices of other devices.
-template <class P, class Peers = None>
-class RelaxWorker : protected Values<P> {
+template <class P, Rows kRows, class Peers = None>
+class RelaxWorker : protected Values<P, kRows> {
+  using Base = Values<P, kRows>;
+
  public:
-  using typename Values<P>::Value;
-  using typename Values<P>::Message;
+  using typename Base::Message;
+  using typename Base::Value;
   using Shared = SharedOf<P>;
-  using typename Values<P>::Weight;
+  using typename Base::Weight;
   using Entry = ItemOf<P>;
   static constexpr bool kOrders = Traits<P>::kOrders;
-  using Values<P>::kWeighted;
+  using Base::kWeighted;
 
   static constexpr bool kHasPeers = !std::is_same_v<Peers, None>;
 
   __device__ RelaxWorker(const RelaxRef<P>& a, unsigned char* shared, IdleWarps* idle, Peers peers = {})
-      : Values<P>(a), a_(a), s_(a.s), idle_(idle), peers_(peers) {
+      : Base(a), a_(a), s_(a.s), idle_(idle), peers_(peers) {
     auto* const rings = reinterpret_cast<RingItem<P>*>(shared);
     auto* const nears = reinterpret_cast<Entry*>(rings + kWarps * kRing);
     ring_ = rings + Warp() * kRing;
@@ -88,7 +90,8 @@ class RelaxWorker : protected Values<P> {
     spills_ = false;
     step_items_ = step_improved_ = step_edges_ = 0;
     this->first = 0;
-    work_ = turns_ = 0;
+    work_ = 0;
+    if constexpr (kOrders) begun_ = static_cast<unsigned>(clock());
   }
 
   /// Takes items of a list and of the ring and what comes of them, until nothing below the limit is left. The warp's
@@ -104,7 +107,7 @@ class RelaxWorker : protected Values<P> {
         WorkOnMany(items);
       }
       if (tail_ - head_ > kFew) Give();
-      if ((budget_ < work_ && tail_ - head_ >= kSpillFrom) || ++turns_ > a_.patience) Spill();
+      if ((budget_ < work_ && tail_ - head_ >= kSpillFrom) || IsLate()) Spill();
     }
   }
   /// Drains two lists and what other warps of the block give.
@@ -154,17 +157,18 @@ class RelaxWorker : protected Values<P> {
   __device__ unsigned long long done() const { return done_; }
 
  protected:
-  using typename Values<P>::Word;
-  using Values<P>::FetchWord;
-  using Values<P>::FetchRow;
-  using Values<P>::FetchWeight;
-  using Values<P>::FetchWeights;
-  using Values<P>::CurrentValue;
-  using Values<P>::WordOf;
-  using Values<P>::Update;
-  using Values<P>::Improves;
-  using Values<P>::IsNan;
-  using Values<P>::UpdateBySwap;
+  using Base::CurrentValue;
+  using Base::FetchRow;
+  using Base::FetchWeight;
+  using Base::FetchWeights;
+  using Base::FetchWord;
+  using Base::HasRecords;
+  using Base::Improves;
+  using Base::IsNan;
+  using Base::Update;
+  using Base::UpdateBySwap;
+  using Base::WordOf;
+  using typename Base::Word;
   /// A ring with fewer items is not dealt out: they are a chain.
   static constexpr unsigned kSpillFrom = 16;
   /// Rows of so many edges and more look at their targets before updates: most of them improve nothing.
@@ -172,6 +176,14 @@ class RelaxWorker : protected Values<P> {
   /// Items with a lane for each of their edges.
   static constexpr unsigned kFew = 32 / RowRecord::kEdges;
 
+  /// Whether the step has lasted so long that the warp hands its items out.
+  __device__ bool IsLate() const {
+    if constexpr (kOrders) {
+      return a_.patience != ~0u && static_cast<unsigned>(clock()) - begun_ > a_.patience;
+    } else {
+      return false;
+    }
+  }
   __device__ Shared ShareOf(LocalId v, const Value& value) const {
     if constexpr (Traits<P>::kHasShare) {
       return s_.program.Share(value, s_.At(v));
@@ -231,21 +243,36 @@ class RelaxWorker : protected Values<P> {
     bool live = which < taken.all, waits = false;
     Entry item{};
     std::uint32_t word = RowRecord::kNone;
+    [[maybe_unused]] RowRecord place{};  // without records
     if (is_listed) {
       item = LoadItem(at + which);
     } else if (live) {
       const RingItem<P>& entry = ring_[(head + which - taken.listed) % kRing];
       item = entry.item;
-      if constexpr (!kOrders) word = entry.row.words[edge];
+      if constexpr (!kOrders) {
+        if (HasRecords()) {
+          word = entry.row.words[edge];
+        } else {
+          place = entry.row;
+        }
+      }
     }
     __syncwarp();  // the ring's places are free
     Weight weight{};
     if (kOrders ? live : is_listed) {
-      word = FetchWord(item.vertex, edge);
-      if constexpr (kWeighted) weight = FetchWeight(item.vertex, edge);
+      if (HasRecords()) {
+        word = FetchWord(item.vertex, edge);
+        if constexpr (kWeighted) weight = FetchWeight(item.vertex, edge);
+      } else {
+        place = FetchRow(item.vertex);
+      }
       Judge(item, live, waits);
     } else if constexpr (kWeighted) {
-      if (live) weight = FetchWeight(item.vertex, edge);
+      if (live && HasRecords()) weight = FetchWeight(item.vertex, edge);
+    }
+    if (live && !HasRecords()) {
+      word = this->WordOfRow(place, edge);
+      if constexpr (kWeighted) weight = this->WeightOfRow(place, edge);
     }
     const std::uint32_t last_word = __shfl_sync(kFull, word, Lane() | (RowRecord::kEdges - 1));
     const bool is_long = live && last_word == RowRecord::kLong;
@@ -298,16 +325,27 @@ class RelaxWorker : protected Values<P> {
     RowRecord weights{};
     if (kOrders ? live : is_listed) {
       row = FetchRow(item.vertex);
-      if constexpr (kWeighted) weights = FetchWeights(item.vertex);
+      if constexpr (kWeighted) {
+        if (HasRecords()) weights = FetchWeights(item.vertex);
+      }
       Judge(item, live, waits);
     } else if constexpr (kWeighted) {
-      if (live) weights = FetchWeights(item.vertex);
+      if (live && HasRecords()) weights = FetchWeights(item.vertex);
+    }
+    if (live && !HasRecords()) {
+      const RowRecord place = row;
+#pragma unroll
+      for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
+        row.words[j] = this->WordOfRow(place, j);
+        if constexpr (kWeighted) weights.words[j] = atomics::BitCast<std::uint32_t>(this->WeightOfRow(place, j));
+      }
     }
     const bool is_long = live && row.words[RowRecord::kEdges - 1] == RowRecord::kLong;
     CountItem(item, live);
     Shared share{};
     if (live) share = ShareOf(item.vertex, ValueIn(item));
-    FollowShort(item, share, row, weights, live && !is_long);
+    // In the order of a Priority the vote costs more than the lanes of a warp that has long rows alone.
+    if (kOrders || __any_sync(kFull, live && !is_long)) FollowShort(item, share, row, weights, live && !is_long);
     if (__any_sync(kFull, is_long || waits)) {
       FollowLong(item, share, row, is_long);
       PutOut(waits, item, /*below=*/false);
@@ -388,9 +426,14 @@ class RelaxWorker : protected Values<P> {
       }
     }
   }
-  /// Brings the row of an item that goes into the ring into the L2. In the order of hops it comes with the item.
-  __device__ void PrefetchRow(LocalId v) const {
-    if constexpr (kOrders) this->Prefetch(v);
+  /// Brings what is not in the ring of the row of an item that goes there into the L2: in the order of hops, where `row`
+  /// came with the item, its first edges if `row` only says where they are.
+  __device__ void PrefetchRow(LocalId v, [[maybe_unused]] const RowRecord& row) const {
+    if constexpr (kOrders) {
+      this->Prefetch(v);
+    } else if (!HasRecords() || row.words[RowRecord::kEdges - 1] == RowRecord::kLong) {
+      this->PrefetchEdges(row);
+    }
   }
   /// Puts a lane's improved targets into the ring, if all lanes' fit, and what lies beyond the limit into lists.
   __device__ void PutAll(const Entry& item, const RowRecord& row, const Word (&value)[RowRecord::kEdges],
@@ -415,7 +458,7 @@ class RelaxWorker : protected Values<P> {
           RingItem<P>& entry = ring_[(tail_ + __popc(mask[j] & ((1u << Lane()) - 1))) % kRing];
           entry.item = Next(item, row.words[j], value[j]);
           if constexpr (!kOrders) entry.row = rows[j];
-          PrefetchRow(row.words[j]);
+          PrefetchRow(row.words[j], rows[j]);
         }
         tail_ += __popc(mask[j]);
         left = left || (improves[j] && !below[j]);
@@ -446,9 +489,13 @@ class RelaxWorker : protected Values<P> {
 
   /// The long rows of lanes' items end to end, 32 edges at a time; the longest go to the list of hubs.
   __device__ void FollowLong(const Entry& item, const Shared& share, const RowRecord& row, bool is_long) {
-    const EdgeIndex begin = row.words[0] | std::uint64_t{row.words[1]} << 32;
+    const EdgeIndex begin = this->BeginOf(row);
     const unsigned degree = is_long ? row.words[2] : 0;
     step_edges_ += degree;
+    if (degree != 0) {  // all rows' first edges are on the way together
+      this->PrefetchLine(s_.graph.forward.neighbours + begin);
+      if constexpr (kWeighted) this->PrefetchLine(static_cast<const Weight*>(s_.graph.forward.weights) + begin);
+    }
     const bool is_hub = !kHasPeers && degree >= kHub;  // warps of several devices have no common end for its row
     if (__any_sync(kFull, is_hub)) PutHub(is_hub, item);
     const WarpRows all(is_hub ? 0 : degree);
@@ -562,7 +609,7 @@ class RelaxWorker : protected Values<P> {
         RingItem<P>& entry = ring_[(tail_ + __popc(mask & ((1u << Lane()) - 1))) % kRing];
         entry.item = item;
         if constexpr (!kOrders) entry.row = row;
-        PrefetchRow(item.vertex);
+        PrefetchRow(item.vertex, row);
         put = below = false;
       }
       tail_ += count;
@@ -676,7 +723,7 @@ class RelaxWorker : protected Values<P> {
   std::uint32_t hop_limit_ = 0;
   unsigned budget_ = 0;
   bool spills_ = false;                                           // for the rest of the step nothing goes to the ring
-  unsigned turns_ = 0;                                            // of the step's loop
+  unsigned begun_ = 0;                                            // the SM's clock at the step's begin
   unsigned work_ = 0;                                             // items of this step, of all lanes
   unsigned step_items_ = 0, step_improved_ = 0, step_edges_ = 0;  // a lane's
 };
