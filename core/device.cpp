@@ -147,6 +147,8 @@ void Device::CopyToPeer(Device&, void* to, const void* from, std::size_t bytes, 
 
 bool Device::AllowAccessBy(Device& peer) { return kind() == DeviceKind::kHost && peer.kind() == DeviceKind::kHost; }
 
+bool Device::HasNativeAtomics(Device& peer) { return kind() == DeviceKind::kHost && peer.kind() == DeviceKind::kHost; }
+
 std::unique_ptr<Device> MakeHostDevice(int index, int threads) try {
   return std::make_unique<HostDevice>(index, threads);
 } catch (const std::bad_alloc&) {

@@ -139,6 +139,8 @@ class Device {
   /// Lets kernels and copies of `peer` address this device's present and future memory, if the hardware can. Returns whether
   /// they can. Only the first call for a peer takes long. Throws DeviceError.
   virtual bool AllowAccessBy(Device& peer);
+  /// Whether the link to `peer` executes this device's atomic operations on the peer's memory: NVLink does, PCIe does not.
+  virtual bool HasNativeAtomics(Device& peer);
   /// Sets `bytes` bytes of device memory to `byte`, on `stream`.
   virtual void Fill(void* device, std::uint8_t byte, std::size_t bytes, Stream& stream) = 0;
 

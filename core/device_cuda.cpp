@@ -257,6 +257,13 @@ class CudaDevice final : public Device {
     const AsCurrent device_of_the_stream(ordinal_);
     CHATTY_CUDA(cudaMemcpyPeerAsync(to, peer.index(), from, ordinal_, bytes, Native(stream)));
   }
+  bool HasNativeAtomics(Device& peer) override {
+    if (peer.kind() != DeviceKind::kCuda) return false;
+    if (peer.index() == ordinal_) return true;
+    int supported = 0;
+    CHATTY_CUDA(cudaDeviceGetP2PAttribute(&supported, cudaDevP2PAttrNativeAtomicSupported, ordinal_, peer.index()));
+    return supported != 0;
+  }
   bool AllowAccessBy(Device& peer) override {
     if (peer.kind() != DeviceKind::kCuda) return false;
     const int ordinal = peer.index();

@@ -132,7 +132,8 @@ __device__ inline uint4 LoadPast(const uint4* from) {
 __device__ inline void StorePast(uint4* to, uint4 v) {
   asm volatile("st.relaxed.sys.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
 }
-/// `st.relaxed.sys.b128`: both words at once, at a multiple of 16 bytes. Who sees one of them sees the other.
+/// `st.relaxed.sys.b128`: both words at once, at a multiple of 16 bytes. Who sees one of them sees the other, where the link
+/// moves the store as a whole (SymmetricRef::pairs_are_whole).
 __device__ inline void StorePair(void* to, std::uint64_t first, std::uint64_t second) {
   asm volatile("{\n\t.reg .b128 pair;\n\tmov.b128 pair, {%1, %2};\n\tst.relaxed.sys.b128 [%0], pair;\n\t}" ::"l"(to),
                "l"(first), "l"(second)

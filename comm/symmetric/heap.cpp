@@ -168,6 +168,10 @@ SymmetricRef SymmetricHeap::ref(std::size_t index) const {
   ref.abort = abort_.data();
   ref.report = reports_[index].data();
   ref.timeout_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(options_.timeout).count());
+  // NVLink has atomic operations, and moves 16 bytes at once; PCIe promises neither.
+  ref.pairs_are_whole = std::all_of(devices_.begin(), devices_.end(), [&](Device* peer) {
+    return peer == devices_[index] || devices_[index]->HasNativeAtomics(*peer);
+  });
   ref.delays = options_.delays;
   if (proxy_ != nullptr) ref.proxy = proxy_->port(index);
   return ref;

@@ -19,9 +19,9 @@
 ///   not say that another device has looked.
 /// - PutSignal: puts, a barrier of the scope, then `st.release.sys` or `red.release.sys.add` by the leader; memcpy, then a
 ///   store or fetch_add, release. Who acquires the signal's value sees the data. No order with other puts. A release waits
-///   until the data's stores are acknowledged, a round trip over the link. So a word of 8 bytes that shares 16 bytes with a
-///   signal to set is stored with it, by one `st.relaxed.sys.b128`, which is whole (NCCL's LL128 protocol relies on the
-///   same).
+///   until the data's stores are acknowledged, a round trip over the link. So over NVLink a word of 8 bytes that shares 16
+///   bytes with a signal to set is stored with it, by one `st.relaxed.sys.b128`, which the link does not divide. NCCL's
+///   LL128 protocol relies on that, too; the PTX model has no rule for two loads of 8 bytes of such a store.
 /// - WaitUntil, Test: `ld.acquire.sys` by the leader, then a barrier of the scope; load, acquire. All threads of the scope
 ///   see what was ordered before the value. No fairness.
 /// - Atomic operations: `atom.relaxed.sys`, `ld` and `st.relaxed.sys`; the same, relaxed. Each is one step, and all devices
@@ -202,7 +202,7 @@ CHATTY_FN void Quiet(const Scope& scope, [[maybe_unused]] const SymmetricRef& he
 }
 
 /// Put, after which `signal` on `device` becomes `value`, or grows by it. The signal's value comes behind the data. Quickest
-/// between GPUs for 8 bytes that share 16 bytes, at a multiple of 16, with a signal to set (Symmetric<Word> pair of two
+/// over NVLink for 8 bytes that share 16 bytes, at a multiple of 16, with a signal to set (Symmetric<Word> pair of two
 /// words).
 template <class Scope, class T>
 CHATTY_FN void PutSignal(const Scope& scope, const SymmetricRef& heap, Symmetric<T> to, const T* from, std::size_t count,
@@ -220,8 +220,9 @@ CHATTY_FN void PutSignal(const Scope& scope, const SymmetricRef& heap, Symmetric
     return;
   }
 #if CHATTY_DEVICE_CODE
-  if (op == SignalOp::kSet && count * sizeof(T) == sizeof(value) && to.offset % sizeof(value) == 0 &&
+  if (heap.pairs_are_whole && op == SignalOp::kSet && count * sizeof(T) == sizeof(value) && to.offset % sizeof(value) == 0 &&
       (to.offset ^ signal.offset) == sizeof(value)) {
+    scope.Sync();  // `from` may be several threads' work
     if (scope.rank() == 0) {
       std::uint64_t data;
       std::memcpy(&data, from, sizeof(data));

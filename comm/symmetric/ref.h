@@ -82,6 +82,7 @@ struct SymmetricRef {
   std::uint32_t* abort = nullptr;           ///< host memory, shared by all devices: non-zero ends every wait
   symmetric::WaitReport* report = nullptr;  ///< host memory, this device's
   std::uint64_t timeout_ns = 0;             ///< longest wait
+  bool pairs_are_whole = false;             ///< no link divides a store of 16 bytes
   DelayedStores* delays = nullptr;          ///< on host devices, in tests: stores that take effect later; else null
   symmetric::ProxyPort* proxy = nullptr;    ///< this device's way to a thread that does what stores cannot; else null
 
