@@ -179,7 +179,8 @@ class RelaxWorker : protected Values<P, kRows> {
   /// Whether the step has lasted so long that the warp hands its items out.
   __device__ bool IsLate() const {
     if constexpr (kOrders) {
-      return a_.patience != ~0u && static_cast<unsigned>(clock()) - begun_ > a_.patience;
+      // Lanes read the clock apart, and have to agree.
+      return a_.patience != ~0u && __any_sync(kFull, static_cast<unsigned>(clock()) - begun_ > a_.patience);
     } else {
       return false;
     }
@@ -344,7 +345,7 @@ class RelaxWorker : protected Values<P, kRows> {
     CountItem(item, live);
     Shared share{};
     if (live) share = ShareOf(item.vertex, ValueIn(item));
-    // In the order of a Priority the vote costs more than the lanes of a warp that has long rows alone.
+    // In the order of a Priority the vote takes longer than it saves.
     if (kOrders || __any_sync(kFull, live && !is_long)) FollowShort(item, share, row, weights, live && !is_long);
     if (__any_sync(kFull, is_long || waits)) {
       FollowLong(item, share, row, is_long);
