@@ -36,7 +36,7 @@ inline constexpr unsigned kRoundThreads = 512, kRoundWarps = kRoundThreads / 32,
 inline constexpr unsigned kFewKept = 64, kMeansKept = 3, kLeastKept = 8, kDealtRow = 128;
 /// In a round of more edges, a delivery asks Filter first: vertices that want no message are then not listed.
 inline constexpr unsigned kAskedEdges = 1u << 14;
-/// Rounds between two looks at the host's word, which is far: a barrier waits for the load.
+/// Rounds between two looks at the host's word, which is far: a barrier waits for the load. They restart the deadline.
 inline constexpr std::uint32_t kHostRounds = 64;
 
 /// Counters of one round. Three take turns: one is read, one is counted in, one is cleared.
@@ -349,7 +349,7 @@ __device__ __forceinline__ void Update(const RoundsRef<P>& a, RoundShared& share
     } else {
       active = steps::ApplyOne(a.s, v, round, tally);
     }
-    item = {v, static_cast<std::uint32_t>(end - begin), begin};
+    item = {v, static_cast<std::uint32_t>(min(end - begin, EdgeIndex{~0u})), begin};
   }
   const bool asks = active && item.degree < kDealtRow;
   const unsigned all = __ballot_sync(kFull, active), mask = __ballot_sync(kFull, asks);
