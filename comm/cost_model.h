@@ -102,7 +102,7 @@ class CostModel {
   }
   void set_cost(std::size_t path, std::size_t from, std::size_t to, MeasuredLoad load, const Cost& cost) noexcept {
     costs_[Index(path, from, to, load)] = cost;
-  }  ///< sets what cost() returns
+  }  ///< sets what cost() returns; a path without a cost of kAllToAll joins no pair under a load
   /// Calls body(path, from, to, load, cost) for each cost that exists.
   template <class Body>
   void ForEachCost(const Body& body) const {

@@ -235,7 +235,7 @@ void MeasurePath(CostModel& model, std::size_t path, std::span<Device* const> de
   options.links = links;
   options.timeout = kPatience;
   PairBytesTable capacities;
-  // All pairs together have as much as those of two devices.
+  // All pairs together have at most twice as much as those of two devices.
   const std::size_t most = effort.longest * 4 / (devices.size() * devices.size());
   const std::size_t longest = Longest(name, devices, std::max(most, kShort), options, capacities);
   const std::unique_ptr<Transport> transport = MakeTransport(name, devices, capacities, options);

@@ -5,8 +5,8 @@
 ///
 /// A round, on each GPU:
 ///
-///   barrier over all blocks of all GPUs, which carries each GPU's active vertices and edges; once the GPU's own blocks have
-///     met, they load the first vertices of their frontier while they wait for the others
+///   barrier over all blocks of all GPUs, which carries each GPU's active vertices and edges; each block loads the
+///     first vertices that it keeps while it waits; once the GPU's own blocks have met, it knows what they have spilled
 ///   all blocks of all GPUs compute the same sums, and so decide alike: one more round, or the end
 ///   edges of the frontier deliver messages: to own vertices into inboxes, to others into a list at the owner
 ///   barrier over all blocks of all GPUs, which carries the lengths of the lists
@@ -22,7 +22,7 @@
 ///
 /// - An entry is stored by `st.relaxed.sys` and loaded by `ld.relaxed.sys`. Between them is a barrier.
 /// - A barrier over GPUs: a block's threads meet (`bar.sync`), and one thread counts the block by `atom.acq_rel.gpu`. The
-///   last block's first warp calls `fence.acq_rel.sys` and stores a word at each GPU, `st.relaxed.sys`. All blocks poll the
+///   last block's last warp calls `fence.acq_rel.sys` and stores a word at each GPU, `st.relaxed.sys`. All blocks poll the
 ///   words at home, `ld.acquire.sys`, by a warp, and meet again. So what any thread of any GPU did before is seen by all
 ///   threads of all GPUs behind it. A block that has seen its own GPU's word alone may read what its own GPU's blocks wrote.
 /// - A word has the number of its barrier, and counts of its sender: one store carries both. Two places take turns. The
@@ -32,7 +32,8 @@
 ///   `ld.acquire.gpu`.
 /// - Counters that all blocks change are touched by atomics of device scope. The last block that arrives reads and resets
 ///   the lengths of the lists: the others have counted before, and count again behind the barrier.
-/// - The abort word is host memory. The first warp of a GPU reads it, in waits, and tells the other blocks by a word of the
+/// - The abort word is host memory. One warp of a GPU's first block reads it, in waits, and tells the other blocks by a word
+/// of the
 ///   GPU (relaxed: a block that sees it leaves, and orders nothing).
 #pragma once
 
@@ -65,7 +66,7 @@ struct TeamFrontier {
   static constexpr std::uint32_t kMaxEdges = (1u << kEdgeBits) - 1;  ///< see above
   std::uint32_t active = 0;  ///< vertices: at most TeamRoundEdges, as many as edges of the round before
   std::uint64_t edges = 0;   ///< of these
-  bool wide = false;         ///< one of them has a long row
+  bool wide = false;         ///< one of them has a long row, or all have too many edges
   bool stop = false;         ///< the host has asked for a stop
 
   /// The word of a barrier.
