@@ -114,16 +114,16 @@ struct WidthRule {
   /// `counts`.
   CHATTY_FN double Next(double width, std::uint64_t done, std::uint64_t first, bool counts, unsigned workers, double least,
                         double most) const {
+    const double all = static_cast<double>(done);
     const double again = counts && done > first ? static_cast<double>(done - first) : 0;
+    const std::uint64_t each = done / workers;
     double next = width;
-    if (again > halve_above * static_cast<double>(done)) {
+    if (again > halve_above * all) {
       next = width / 2;
-    } else if (again > narrow_above * static_cast<double>(done) || done / workers > many) {
+    } else if (again > narrow_above * all || each > many || (each >= few && again > trim_above * all)) {
       next = width / 1.25;
-    } else if (done / workers < few) {
+    } else if (each < few) {
       next = width * 1.25;
-    } else if (again > trim_above * static_cast<double>(done)) {
-      next = width / 1.25;
     }
     return next < least ? least : next > most ? most : next;
   }
