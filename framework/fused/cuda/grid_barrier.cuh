@@ -1,8 +1,7 @@
 /// \file
-/// A barrier of a grid's blocks whose word carries sums: what all blocks have to tell comes with the last arrival, so that
-/// no counter is read, and none cleared, separately. It has two halves, Arrive and Await, between which a block loads what
-/// it needs next. The barrier of cooperative groups has halves, too, but carries
-/// nothing.
+/// A barrier of a grid's blocks whose word carries sums: the sums of all blocks come with the last arrival, so that no
+/// counter is read, and none cleared, separately. It has two halves, Arrive and Await, between which a block loads what it
+/// needs next. The barrier of cooperative groups has halves, too, but carries nothing.
 ///
 /// Memory order: a block's threads meet (`bar.sync`), and one thread adds to the word, `red.release.gpu`. In each block one
 /// thread polls the word, `ld.acquire.gpu`, and the threads meet again. So what any thread did before Arrive is seen by all

@@ -44,7 +44,7 @@ struct RoundCounts {
   std::uint32_t spilled = 0;  ///< active vertices in the list of all blocks
   std::uint32_t touched = 0;  ///< vertices with a message for which a block's list had no room
   /// @{
-  /// Of several GPUs, each of which tells the others.
+  /// Of several GPUs, each of which sends its own to the others.
   std::uint32_t active = 0;      ///< vertices of the next frontier
   std::uint32_t stop = 0;        ///< the host has asked for a stop
   unsigned long long edges = 0;  ///< of these vertices
@@ -412,7 +412,7 @@ __device__ inline BlockSums FrontierOf(const RoundShared& shared, unsigned room)
 __device__ inline void EmptyListed(RoundShared& shared) {
   if (threadIdx.x == 0) shared.count = 0;
 }
-/// Behind the barrier that has told FrontierOf. Updates come behind another barrier.
+/// Behind the barrier that has carried FrontierOf. Updates come behind another barrier.
 __device__ inline void EmptyFrontier(RoundShared& shared) {
   if (threadIdx.x == 0) shared.places = shared.dealt = shared.edges = 0;
 }
