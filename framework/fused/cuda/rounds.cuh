@@ -112,8 +112,6 @@ __device__ inline void AddFromWarp(unsigned long long* sum, unsigned long long m
   for (unsigned d = 16; d > 0; d /= 2) mine += __shfl_xor_sync(steps::cuda::kFull, mine, d);
   if (steps::cuda::Lane() == 0) atomicAdd(sum, mine);
 }
-/// Brings a line into the L2, so that who needs it soon does not wait for memory.
-__device__ inline void PrefetchToL2(const void* at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
 
 /// Sets v's bit without a look at it before, which would be one more access in the chain. Returns whether it was clear.
 __device__ inline bool SetAtOnce(std::uint32_t* words, LocalId v) {

@@ -6,6 +6,9 @@
 
 namespace chatty::fused::cuda::detail {
 
+/// Brings a line into the L2, so that who needs it soon does not wait for memory.
+__device__ inline void PrefetchToL2(const void* at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
+
 /// Combines `message` into the value at `address` by one atomic operation of the hardware; returns the value before.
 template <class P, class Value>
 __device__ Value UpdateNatively(Value* address, Value message) {
@@ -63,7 +66,7 @@ class Values {
   /// Brings v's record, or where its row begins, into the L2.
   __device__ void Prefetch(LocalId v) const {
     const OffsetsRef& offsets = s_.graph.forward.offsets;
-    PrefetchLine(HasRecords()                ? static_cast<const void*>(a_.records + kEach * v)
+    PrefetchToL2(HasRecords()                ? static_cast<const void*>(a_.records + kEach * v)
                  : offsets.narrow != nullptr ? static_cast<const void*>(offsets.narrow + v)
                                              : static_cast<const void*>(offsets.wide + v));
   }
@@ -90,13 +93,12 @@ class Values {
   /// @}
   /// Brings the first edges of the row at `place` into the L2.
   __device__ void PrefetchEdges(const RowRecord& place) const {
-    if (place.words[2] != 0) PrefetchLine(s_.graph.forward.neighbours + BeginOf(place));
+    if (place.words[2] != 0) PrefetchToL2(s_.graph.forward.neighbours + BeginOf(place));
   }
   /// Where the row at `place` begins.
   __device__ static EdgeIndex BeginOf(const RowRecord& place) {
     return place.words[0] | std::uint64_t{place.words[1]} << 32;
   }
-  __device__ static void PrefetchLine(const void* at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
   __device__ Value CurrentValue(LocalId v) const { return atomics::BitCast<Value>(atomics::Load(WordOf(v))); }
 
   /// Combines a message into a vertex's value. Returns whether the vertex becomes active, and its value's bits then. `look`:

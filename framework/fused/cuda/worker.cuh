@@ -494,8 +494,8 @@ class RelaxWorker : protected Values<P, kRows> {
     const unsigned degree = is_long ? row.words[2] : 0;
     step_edges_ += degree;
     if (degree != 0) {  // all rows' first edges are on the way together
-      this->PrefetchLine(s_.graph.forward.neighbours + begin);
-      if constexpr (kWeighted) this->PrefetchLine(static_cast<const Weight*>(s_.graph.forward.weights) + begin);
+      PrefetchToL2(s_.graph.forward.neighbours + begin);
+      if constexpr (kWeighted) PrefetchToL2(static_cast<const Weight*>(s_.graph.forward.weights) + begin);
     }
     const bool is_hub = !kHasPeers && degree >= kHub;  // warps of several devices have no common end for its row
     if (__any_sync(kFull, is_hub)) PutHub(is_hub, item);
