@@ -52,7 +52,7 @@ class Engine final : public FusedEngine {
       if (narrow && relaxes.width > 0) {
         if constexpr (kRelaxes<P>) {
           const StateRef<P>& s = state_.ref();
-          RelaxShared<P> shared(device_.team()->size());
+          RelaxShared<ItemOf<P>> shared(device_.team()->size());
           RunJob(s.graph.owned + s.graph.forward.offsets[s.graph.owned], run,
                  [&](Group& g) { return Relax(g, s, shared, relaxes, run); });
         }
@@ -144,12 +144,10 @@ class Engine final : public FusedEngine {
   /// This device's share of a run of all devices of a team.
   void RunTogether(FusedRun& run, const RelaxTerms& relaxes, const WaitContext& context) try {
     const StateRef<P>& s = state_.ref();
-    RelaxShared<P> shared(device_.team()->size());
+    RelaxShared<ItemOf<P>> shared(device_.team()->size());
     TeamShared together;
-    RunJob(s.graph.owned + s.graph.forward.offsets[s.graph.owned], run, [&](Group& g) {
-      return g.size() > 1 ? RelaxTogether<P, true>(g, s, shared, together, relaxes, run, context)
-                          : RelaxTogether<P, false>(g, s, shared, together, relaxes, run, context);
-    });
+    RunJob(s.graph.owned + s.graph.forward.offsets[s.graph.owned], run,
+           [&](Group& g) { return RelaxTogether(g, s, shared, together, relaxes, run, context); });
   } catch (const AbortedError&) {
     while (context.abort != nullptr) {  // until the device that failed has recorded its error, which is to come first
       context.abort->ThrowIfAborted("the other devices");

@@ -38,7 +38,7 @@ using namespace steps;        // NOLINT(google-build-using-namespace)
 using namespace steps::host;  // NOLINT(google-build-using-namespace): the steps' groups and operations at a vertex
 
 /// What the members share. Counts twice: while one step fills its own, the last one's may still be read.
-template <class P>
+template <class Item>
 struct RelaxShared {
   /// What a member did since the last barrier.
   struct alignas(64) Count {
@@ -64,9 +64,9 @@ struct RelaxShared {
         hubs(far.size()),
         counts{Counts(members), Counts(members)},
         left(members) {}
-  MemberListsOf<ItemOf<P>> near;
-  std::vector<std::vector<ItemOf<P>>> far;   ///< a list a member, with a Priority
-  std::vector<std::vector<ItemOf<P>>> hubs;  ///< a list a member: items with long rows, which all walk
+  MemberListsOf<Item> near;
+  std::vector<std::vector<Item>> far;   ///< a list a member, with a Priority
+  std::vector<std::vector<Item>> hubs;  ///< a list a member: items with long rows, which all walk
   Counts counts[2];
   std::vector<Left> left;
 };
@@ -88,21 +88,36 @@ inline constexpr WidthRule kHostWidths{
 /// A member's share of a step's list is so many slices, so that others can take some; their sizes.
 inline constexpr std::size_t kSlices = 4, kLeastSlice = 64, kMostSlice = 1024;
 
+/// The word of a vertex's value, which a member swaps. A value that is copied as such may lose its padding: see
+/// atomics::Update.
+template <class P>
+atomics::Word<sizeof(ValueOf<P>)>* WordOf(const StateRef<P>& s, LocalId v) {
+  return reinterpret_cast<atomics::Word<sizeof(ValueOf<P>)>*>(s.values + v);
+}
+/// Whether the vertex still has the item's value: else there is another item of it.
+template <class P>
+bool IsLive(const StateRef<P>& s, const ItemOf<P>& item) {
+  return atomics::Load(WordOf(s, item.vertex)) == item.value;
+}
+
 /// One member's part in steps. `Peers` is None, or Messages<P> where the device has a part of the graph: the member then
 /// sends messages to the vertices of other devices.
-template <class P, bool kConcurrent, class Peers = None>
+template <class P, class Peers = None>
 class RelaxWorker {
  public:
   using Entry = ItemOf<P>;
   static constexpr bool kOrders = Traits<P>::kOrders, kHasPeers = !std::is_same_v<Peers, None>;
 
-  RelaxWorker(const StateRef<P>& s, const RoundOf<P>& round, const RelaxTerms& terms, std::vector<Entry>* far,
-              std::vector<Entry>* hubs, Peers peers = {})
+  /// `concurrent`: the device has other members, which change values, too.
+  RelaxWorker(const StateRef<P>& s, const RoundOf<P>& round, const RelaxTerms& terms, bool concurrent,
+              std::vector<Entry>* far, std::vector<Entry>* hubs, Peers peers = {})
       : s_(s),
         round_(round),
         far_(far),
         hubs_(hubs),
         peers_(peers),
+        concurrent_(concurrent),
+        hub_degree_(concurrent && !kHasPeers ? kHubDegree : ~EdgeIndex{0}),
         room_(std::clamp<std::uint32_t>(terms.ring, 2, kRing)) {}
 
   /// Before a step: where to put items, and which are below.
@@ -156,7 +171,7 @@ class RelaxWorker {
   void TakeFar(double limit, std::vector<Entry>* list) {
     std::size_t kept = 0;
     for (const Entry& item : *far_) {
-      if (!IsLive(item)) continue;
+      if (!IsLive(s_, item)) continue;
       const double priority = PriorityOf(s_.program, ValueIn(item));
       if (GoesNow(priority, limit)) {
         list->push_back(item);
@@ -167,24 +182,13 @@ class RelaxWorker {
     }
     far_->resize(kept);
   }
-  /// The item of a vertex of the frontier.
-  Entry ItemOfVertex(LocalId v) {
-    Entry item{};
-    item.vertex = v;
-    item.value = atomics::Load(WordOf(v));
-    if constexpr (kOrders) count.first_far = std::max(count.first_far, PriorityKey(PriorityOf(s_.program, ValueIn(item))));
-    return item;
-  }
-  /// Whether the vertex still has the item's value: else there is another item of it.
-  bool IsLive(const Entry& item) const { return atomics::Load(WordOf(item.vertex)) == item.value; }
 
-  typename RelaxShared<P>::Count count;
+  typename RelaxShared<ItemOf<P>>::Count count;
 
  private:
   using Value = ValueOf<P>;
   using Message = MessageOf<P>;
   using Shared = SharedOf<P>;
-  /// What is swapped. A value that is copied as such may lose its padding: see atomics::Update.
   using Word = atomics::Word<sizeof(Value)>;
   static constexpr std::uint32_t kRing = 1u << 13;
   static constexpr std::uint32_t kTogether = 16;  ///< items that are looked at together
@@ -198,7 +202,6 @@ class RelaxWorker {
   };
 
   Entry& Ring(std::uint32_t at) { return ring_[at % kRing]; }
-  Word* WordOf(LocalId v) const { return reinterpret_cast<Word*>(s_.values + v); }
   static Value ValueIn(const Entry& item) { return atomics::BitCast<Value>(item.value); }
   Shared ShareOf([[maybe_unused]] LocalId v, const Value& value) const {
     if constexpr (Traits<P>::kHasShare) {
@@ -222,13 +225,13 @@ class RelaxWorker {
     }
   }
   void Look(const Entry& item) {
-    if (!IsLive(item)) return;
+    if (!IsLive(s_, item)) return;
     if (!IsBelow(item)) return PutOut(item);
     count.done += 1;
     if constexpr (!kOrders) count.hops = std::max(count.hops, item.hops + 1);
     const EdgeIndex begin = s_.graph.forward.offsets[item.vertex], end = s_.graph.forward.offsets[item.vertex + 1];
     count.edges += end - begin;
-    if (kConcurrent && !kHasPeers && end - begin >= kHubDegree) {
+    if (end - begin >= hub_degree_) {
       hubs_->push_back(item);
     } else {
       LookAlong(item, begin, end);
@@ -253,7 +256,7 @@ class RelaxWorker {
             continue;
           }
         }
-        Word word = atomics::Load(WordOf(target));
+        Word word = atomics::Load(WordOf(s_, target));
         *better = {target, hops, message};  // a branch would be a guess
         better += Improve(target, message, word) ? 1 : 0;
       }
@@ -283,18 +286,18 @@ class RelaxWorker {
     if constexpr (kHasPeers) {
       if (v >= s_.graph.owned) return Send(edge);
     }
-    Word before = atomics::Load(WordOf(v));
+    Word before = atomics::Load(WordOf(s_, v));
     while (true) {
       Word after = before;
       if (!Improve(v, edge.message, after)) return;
-      if constexpr (kConcurrent) {
-        const Word found = after == before ? before : atomics::CompareSwap(WordOf(v), before, after);
+      if (concurrent_) {
+        const Word found = after == before ? before : atomics::CompareSwap(WordOf(s_, v), before, after);
         if (found != before) {  // somebody else was faster
           before = found;
           continue;
         }
       } else {
-        atomics::Store(WordOf(v), after);
+        atomics::Store(WordOf(s_, v), after);
       }
       count.improved += 1;
       if constexpr (std::is_same_v<Value, Message>) {
@@ -312,7 +315,7 @@ class RelaxWorker {
   /// Sends a message to the target's owner, if it is better than all that this device has sent (Groute's filter). Where the
   /// owner's ring is full, takes messages meanwhile: else two devices could wait for each other. Their items wait.
   void Send(const Improvement& edge) {
-    if (!ReduceInto<P, kConcurrent>(s_.program, &s_.inbox[edge.target], edge.message)) return;
+    if (!ReduceInto<P, true>(s_.program, &s_.inbox[edge.target], edge.message)) return;
     const bool spilled = std::exchange(spills_, false);
     Clock::time_point begin{};
     while (!peers_.Send(edge.target, edge.hops, step_, edge.message)) {
@@ -356,7 +359,9 @@ class RelaxWorker {
   std::vector<Entry>*far_, *hubs_, *next_ = nullptr;
   [[no_unique_address]] Peers peers_;
   std::uint64_t step_ = 0;
-  const std::uint32_t room_;  // of the ring
+  const bool concurrent_;
+  const EdgeIndex hub_degree_;  // of rows that all members walk
+  const std::uint32_t room_;    // of the ring
   double limit_ = 0, near_limit_ = 0;
   std::uint32_t hop_limit_ = 0, head_ = 0, tail_ = 0;
   bool spills_ = false;
@@ -366,15 +371,14 @@ class RelaxWorker {
 };
 
 /// What is left becomes the frontier, a bitmap: active vertices, or in a run with buckets pending ones.
-template <class P, class Worker>
-void Leave(Group& group, const StateRef<P>& s, const Worker& worker, RelaxShared<P>& shared, std::size_t which,
-           FusedRun* job) {
+template <class P>
+void Leave(Group& group, const StateRef<P>& s, RelaxShared<ItemOf<P>>& shared, std::size_t which, FusedRun* job) {
   const auto rank = static_cast<std::size_t>(group.rank()), members = static_cast<std::size_t>(group.size());
-  typename RelaxShared<P>::Left& mine = shared.left[rank];
+  typename RelaxShared<ItemOf<P>>::Left& mine = shared.left[rank];
   const bool waits = Traits<P>::kOrders && job->buckets.on();
   const auto leave = [&](const std::vector<ItemOf<P>>& list) {
     for (const ItemOf<P>& item : list) {
-      if (!worker.IsLive(item)) continue;
+      if (!IsLive(s, item)) continue;
       if constexpr (Traits<P>::kOrders) {
         if (waits) {
           bits::Set<true>(s.order.pending, item.vertex);
@@ -404,7 +408,7 @@ void Leave(Group& group, const StateRef<P>& s, const Worker& worker, RelaxShared
     }
   }
   group.sync_soon();
-  for (const typename RelaxShared<P>::Left& one : shared.left) {
+  for (const typename RelaxShared<ItemOf<P>>::Left& one : shared.left) {
     job->active_vertices += one.active;
     job->pending_vertices += one.pending;
     job->first_pending = std::max(job->first_pending, one.first);
@@ -413,15 +417,27 @@ void Leave(Group& group, const StateRef<P>& s, const Worker& worker, RelaxShared
   }
 }
 
-/// The frontier becomes a list: of the next step, or with a Priority of far items, whose first says where the limit begins.
-template <class P, class Worker>
-void TakeFrontier(Group& group, const StateRef<P>& s, Worker& worker, const FusedRun& job, std::vector<ItemOf<P>>* list) {
+/// The frontier becomes a list: of the next step, or with a Priority of far items, whose first, `*first_far`, says where the
+/// limit begins.
+template <class P>
+void TakeFrontier(Group& group, const StateRef<P>& s, const FusedRun& job, std::vector<ItemOf<P>>* list,
+                  std::uint64_t* first_far) {
   const auto rank = static_cast<std::size_t>(group.rank()), members = static_cast<std::size_t>(group.size());
   const std::size_t words = bits::Words(s.graph.owned);
   const std::size_t first_word = Stretch(words, rank, members), last_word = Stretch(words, rank + 1, members);
+  const auto take = [&](LocalId v) {
+    ItemOf<P> item{};
+    item.vertex = v;
+    item.value = atomics::Load(WordOf(s, v));
+    if constexpr (Traits<P>::kOrders) {
+      const auto value = atomics::BitCast<ValueOf<P>>(item.value);
+      *first_far = std::max(*first_far, PriorityKey(PriorityOf(s.program, value)));
+    }
+    list->push_back(item);
+  };
   if (job.form == Form::kQueue) {
     for (std::size_t i = Stretch(job.count, rank, members); i < Stretch(job.count, rank + 1, members); ++i) {
-      list->push_back(worker.ItemOfVertex(s.frontier[i]));
+      take(s.frontier[i]);
     }
   }
   for (std::size_t w = first_word; w < last_word; ++w) {
@@ -429,7 +445,7 @@ void TakeFrontier(Group& group, const StateRef<P>& s, Worker& worker, const Fuse
     s.active[w] = 0;
     if constexpr (Traits<P>::kOrders) rest |= std::exchange(s.order.pending[w], 0);
     for (; rest != 0; rest &= rest - 1) {
-      list->push_back(worker.ItemOfVertex(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(rest)))));
+      take(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(rest))));
     }
   }
   if constexpr (Traits<P>::kOrders) {
@@ -438,19 +454,23 @@ void TakeFrontier(Group& group, const StateRef<P>& s, Worker& worker, const Fuse
   }
 }
 
-/// Runs `job` until nothing is left, it is stopped, or rounds suit the frontier better. Every member calls it with the same,
-/// and returns the same.
-template <class P, bool kConcurrent>
-FusedRun Relax(Group& group, const StateRef<P>& state, RelaxShared<P>& shared, const RelaxTerms& terms, FusedRun job) {
+}  // namespace detail
+
+/// As FusedEngine::Run, by label correcting: runs `job` until nothing is left, it is stopped, or rounds suit the frontier
+/// better. Every member calls it with the same `job`, and returns the same.
+template <class P>
+FusedRun Relax(Group& group, const StateRef<P>& state, RelaxShared<ItemOf<P>>& shared, const RelaxTerms& terms,
+               FusedRun job) {
   constexpr bool kOrders = Traits<P>::kOrders;
   using Entry = ItemOf<P>;
-  using Count = typename RelaxShared<P>::Count;
+  using Count = typename RelaxShared<ItemOf<P>>::Count;
   const auto rank = static_cast<std::size_t>(group.rank()), members = static_cast<std::size_t>(group.size());
   StateRef<P> s = state;
   s.asynchronous = true;
   std::vector<Entry>& far = shared.far[rank];
-  RelaxWorker<P, kConcurrent> worker(s, job.round.As<GlobalOf<P>>(), terms, &far, &shared.hubs[rank]);
-  const bool hubs = kConcurrent && s.graph.forward.max_degree >= kHubDegree;
+  const bool concurrent = members > 1;
+  detail::RelaxWorker<P> worker(s, job.round.As<GlobalOf<P>>(), terms, concurrent, &far, &shared.hubs[rank]);
+  const bool hubs = concurrent && s.graph.forward.max_degree >= kHubDegree;
   std::size_t which = 0, turn = 0;
   Count all;
   std::uint64_t first_far = 0;
@@ -480,7 +500,7 @@ FusedRun Relax(Group& group, const StateRef<P>& state, RelaxShared<P>& shared, c
     first_far = std::max(first_far, all.first_far);
   };
 
-  TakeFrontier(group, s, worker, job, kOrders ? &far : &shared.near.of(which, rank));
+  detail::TakeFrontier(group, s, job, kOrders ? &far : &shared.near.of(which, rank), &worker.count.first_far);
   meet();
 
   double limit = -kInfinity<double>, width = terms.width;
@@ -493,8 +513,8 @@ FusedRun Relax(Group& group, const StateRef<P>& state, RelaxShared<P>& shared, c
     if (all.below == 0 && done != 0) {
       counts_first = counts_first || first_ones != 0;
       if (terms.least < terms.most) {
-        width =
-            kHostWidths.Next(width, done, first_ones, counts_first, static_cast<unsigned>(members), terms.least, terms.most);
+        width = detail::kHostWidths.Next(width, done, first_ones, counts_first, static_cast<unsigned>(members), terms.least,
+                                         terms.most);
       }
       done = first_ones = 0;
     }
@@ -517,7 +537,8 @@ FusedRun Relax(Group& group, const StateRef<P>& state, RelaxShared<P>& shared, c
     }
     // The last step's lists, of which nobody takes any more, become the next one's.
     worker.Begin(&shared.near.Clear(which ^ 1, rank), limit, width, hop_limit);
-    const std::size_t grain = std::clamp<std::size_t>(all.near / (members * kSlices), kLeastSlice, kMostSlice);
+    const std::size_t grain =
+        std::clamp<std::size_t>(all.near / (members * detail::kSlices), detail::kLeastSlice, detail::kMostSlice);
     shared.near.Take(
         which, rank, members, [&](std::span<const Entry> slice, std::size_t) { worker.Work(slice); }, grain);
     if (hubs) {
@@ -546,18 +567,9 @@ FusedRun Relax(Group& group, const StateRef<P>& state, RelaxShared<P>& shared, c
   job.pending_vertices = 0;
   job.ahead.active_edges = 0;
   if (Traits<P>::kHasFilter) job.ahead.candidate_edges = 0;  // counted again
-  if (left) Leave(group, state, worker, shared, which, &job);
+  if (left) detail::Leave(group, state, shared, which, &job);
   job.round.active = job.active_vertices;
   return job;
-}
-
-}  // namespace detail
-
-/// As FusedEngine::Run, by label correcting. Every member calls it with the same `job`, and returns the same.
-template <class P>
-FusedRun Relax(Group& group, const StateRef<P>& s, RelaxShared<P>& shared, const RelaxTerms& terms, const FusedRun& job) {
-  return group.size() > 1 ? detail::Relax<P, true>(group, s, shared, terms, job)
-                          : detail::Relax<P, false>(group, s, shared, terms, job);
 }
 
 }  // namespace chatty::fused::host

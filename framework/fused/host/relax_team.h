@@ -63,8 +63,8 @@ void Report(const Count& mine, std::uint64_t near, std::uint64_t far, bool stop,
 
 /// As Relax, on one device of a team. Every member of every device calls it with its device's `job`; those of one device
 /// return the same. Throws AbortedError where the run has ended on another device.
-template <class P, bool kConcurrent>
-FusedRun RelaxTogether(Group& group, const StateRef<P>& state, RelaxShared<P>& shared, TeamShared& together,
+template <class P>
+FusedRun RelaxTogether(Group& group, const StateRef<P>& state, RelaxShared<ItemOf<P>>& shared, TeamShared& together,
                        const RelaxTerms& terms, FusedRun job, const WaitContext& context) try {
   constexpr bool kOrders = Traits<P>::kOrders;
   const auto rank = static_cast<std::size_t>(group.rank()), members = static_cast<std::size_t>(group.size());
@@ -73,20 +73,21 @@ FusedRun RelaxTogether(Group& group, const StateRef<P>& state, RelaxShared<P>& s
   s.asynchronous = true;
   std::vector<ItemOf<P>>& far = shared.far[rank];
   const Messages<P> messages(team, state, context);
-  detail::RelaxWorker<P, kConcurrent, Messages<P>> worker(s, job.round.As<GlobalOf<P>>(), terms, &far, &shared.hubs[rank],
-                                                          messages);
+  const bool concurrent = members > 1;
+  detail::RelaxWorker<P, Messages<P>> worker(s, job.round.As<GlobalOf<P>>(), terms, concurrent, &far, &shared.hubs[rank],
+                                             messages);
   StepLeader<kOrders> leader(detail::kHostWidths, static_cast<unsigned>(members * team.heap.size), terms.width, terms.least,
                              terms.most);
   std::size_t which = 0, reported_near = 0, reported_far = 0;
   std::uint64_t step = 1;
-  typename RelaxShared<P>::Count all;
+  typename RelaxShared<ItemOf<P>>::Count all;
   StepOrder order;
   IdleWait wait;
 
   // What the member did since it last became busy is reported before it becomes idle.
   const auto rest = [&](std::size_t list) {
     const std::size_t near = shared.near.of(list, rank).size();
-    typename RelaxShared<P>::Count& mine = worker.count;
+    typename RelaxShared<ItemOf<P>>::Count& mine = worker.count;
     const bool stop = rank == 0 && job.stop != nullptr && job.stop->stop_requested();
     detail::Report(mine, near - reported_near, far.size() - reported_far, stop, team.heap.Own(team.counts) + step % 3);
     reported_near = near;
@@ -126,7 +127,7 @@ FusedRun RelaxTogether(Group& group, const StateRef<P>& state, RelaxShared<P>& s
   // Step 1 has the frontiers as its only result. A device that has not begun it has no step 1 in its state.
   if (rank == 0) team.BeginStep(members);
   group.sync_soon();
-  detail::TakeFrontier(group, s, worker, job, kOrders ? &far : &shared.near.of(which, rank));
+  detail::TakeFrontier(group, s, job, kOrders ? &far : &shared.near.of(which, rank), &worker.count.first_far);
   rest(which);
   await_order(which);
   std::uint32_t steps = 0;
@@ -134,7 +135,7 @@ FusedRun RelaxTogether(Group& group, const StateRef<P>& state, RelaxShared<P>& s
     if constexpr (kOrders) {
       if (order.takes_far) {
         worker.TakeFar(order.limit, &shared.near.of(which, rank));
-        if (kConcurrent) group.sync_soon();
+        if (concurrent) group.sync_soon();
       }
     }
     reported_far = order.takes_far ? 0 : far.size();
@@ -170,7 +171,7 @@ FusedRun RelaxTogether(Group& group, const StateRef<P>& state, RelaxShared<P>& s
   job.active_vertices = job.first_pending = 0;
   job.pending_vertices = 0;
   job.ahead = {};
-  if (order.end != End::kDone) detail::Leave(group, state, worker, shared, which, &job);
+  if (order.end != End::kDone) detail::Leave(group, state, shared, which, &job);
   job.round.active = job.active_vertices;
   return job;
 } catch (...) {
