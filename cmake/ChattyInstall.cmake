@@ -141,6 +141,7 @@ install(
         cmake/ChattyPrograms.cmake
         cmake/program.host.cpp.in
         cmake/program.cuda.cu.in
+        cmake/program_part.cuda.cu.in
         cmake/registry.cpp.in
         cmake/FindZstd.cmake
         cmake/FindNCCL.cmake

@@ -41,6 +41,11 @@ function(chatty_compile_options target)
       target_compile_options(
         ${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=4194304>"
                           "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<CXX_COMPILER_ID:GNU>>:-Xcompiler=--param=ggc-min-heapsize=4194304>")
+      # Passes of its optimiser that take a quarter of the time of a program's translation unit, and save tests little.
+      target_compile_options(
+        ${target}
+        PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-tree-dominator-opts;-fno-tree-pta;-fno-tree-loop-optimize;-fno-ivopts;-fno-forward-propagate;-fno-cprop-registers;-fno-ipa-modref;-fno-ipa-pure-const>"
+        )
     endif()
     if(CHATTY_SANITIZE)
       # Instrumented code hides from gcc's flow analysis what has been set (GCC bug 63959); other builds are checked.
@@ -49,13 +54,16 @@ function(chatty_compile_options target)
   endif()
 endfunction()
 
-# chatty_add_program(NAME HEADER [CLASS class] [BITS 32|64])
+# chatty_add_program(NAME HEADER [CLASS class] [PARTS type...] [BITS 32|64])
 #
 # Makes a library of the vertex program `class` (default: NAME) in HEADER, one translation unit a backend: the host always,
 # CUDA where chatty was built with it and this project has the language enabled. HEADER is a file beside the CMakeLists.txt
-# or what an #include names. NAME, a C++ identifier, is what the command line and chatty_add_executable() call it.
+# or what an #include names. NAME, a C++ identifier, is what the command line and chatty_add_executable() call it. PARTS are the
+# types of vertex programs that it consists of: its variants, and what is derived from them. They are instantiated explicitly, so that
+# another source may declare `extern template class chatty::TypedProgram<type, chatty::HostOnly>` (or CudaOnly). Each of several is
+# compiled for CUDA in a translation unit of its own: no unit takes long, and cores share them.
 function(chatty_add_program NAME HEADER)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "CLASS;BITS" "")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "CLASS;BITS" "PARTS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "chatty_add_program(${NAME}): what is `${arg_UNPARSED_ARGUMENTS}`?")
   endif()
@@ -80,13 +88,30 @@ function(chatty_add_program NAME HEADER)
   set(stem "${CMAKE_CURRENT_BINARY_DIR}/chatty_programs/${target}")
   set(backends host)
   set(sources "${stem}.host.cpp")
+  set(PART_DECLARATIONS "")
+  foreach(part IN LISTS arg_PARTS)
+    string(APPEND PART_DECLARATIONS "template class chatty::TypedProgram<${part}, chatty::HostOnly>;\n")
+  endforeach()
   configure_file("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/program.host.cpp.in" "${stem}.host.cpp" @ONLY)
   get_target_property(with_cuda chatty::chatty${width} CHATTY_WITH_CUDA)
   if(with_cuda AND CMAKE_CUDA_COMPILER_LOADED)
     chatty_teach_cuda20(PARENT_SCOPE)
+    list(LENGTH arg_PARTS count)
+    set(PART_DECLARATIONS "")
+    set(parts "")
+    foreach(PART IN LISTS arg_PARTS)
+      set(declaration "template class chatty::TypedProgram<${PART}, chatty::CudaOnly>;\n")
+      if(count GREATER 1)
+        list(LENGTH parts index)
+        configure_file("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/program_part.cuda.cu.in" "${stem}_${index}.cuda.cu" @ONLY)
+        list(APPEND parts "${stem}_${index}.cuda.cu")
+        string(PREPEND declaration "extern ")
+      endif()
+      string(APPEND PART_DECLARATIONS "${declaration}")
+    endforeach()
     configure_file("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/program.cuda.cu.in" "${stem}.cuda.cu" @ONLY)
     list(APPEND backends cuda)
-    list(APPEND sources "${stem}.cuda.cu")
+    list(APPEND sources "${stem}.cuda.cu" ${parts})
   endif()
   set(compiled ${target})
   if(CHATTY_UNITED_PROGRAMS)  # this project's own builds that are made once: a translation unit for several programs
@@ -99,7 +124,7 @@ function(chatty_add_program NAME HEADER)
     set_property(GLOBAL PROPERTY chatty${width}_${CHATTY_UNITED_PROGRAMS}_COUNT "${next}")
     math(EXPR group "${count} % ${CHATTY_UNITED_GROUPS}")
     set(compiled chatty${width}_programs_${CHATTY_UNITED_PROGRAMS}_${group})
-    if(CHATTY_UNITED_PTX AND "cuda" IN_LIST backends)  # nobody runs it: it is compiled, and not registered
+    if(CHATTY_UNITED_DEVICE_CODE AND "cuda" IN_LIST backends)  # nobody runs it: it is compiled, or not even that, and not registered
       set(backends host)
     endif()
     set_property(GLOBAL APPEND PROPERTY ${compiled}_INCLUDES "${sources}")
@@ -119,12 +144,13 @@ function(chatty_add_program NAME HEADER)
     target_link_libraries(${target} INTERFACE ${compiled})
   endif()
   if(NOT TARGET ${compiled})
-    if(CHATTY_UNITED_PTX)
-      set(device_sources ${sources})
-      list(FILTER device_sources INCLUDE REGEX "\\.cu$")
+    set(device_sources "")
+    if(CHATTY_UNITED_DEVICE_CODE)  # PTX or NONE
+      if(CHATTY_UNITED_DEVICE_CODE STREQUAL "PTX")
+        set(device_sources ${sources})
+        list(FILTER device_sources INCLUDE REGEX "\\.cu$")
+      endif()
       list(FILTER sources EXCLUDE REGEX "\\.cu$")
-    else()
-      set(device_sources "")
     endif()
     if(device_sources)
       add_library(${compiled}_ptx OBJECT ${device_sources})

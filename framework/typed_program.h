@@ -156,20 +156,7 @@ class TypedProgram final : public ErasedProgram {
       return std::numeric_limits<double>::quiet_NaN();
     }
   }
-  std::unique_ptr<StepSet> MakeSteps(const DeviceGraph& graph, RowOptions rows) const override {
-    if constexpr (kFits && kHasHost<Backends>) {
-      if (graph.device().kind() == DeviceKind::kHost)
-        return std::make_unique<steps::host::HostSteps<P>>(graph, program_, rows.tiling);
-    }
-#if CHATTY_CUDA_COMPILER
-    if constexpr (kFits && kHasCuda<Backends>) {
-      if (graph.device().kind() == DeviceKind::kCuda) {
-        return std::make_unique<steps::cuda::CudaSteps<P>>(graph, program_, rows);
-      }
-    }
-#endif
-    detail::ThrowNotCompiled(graph.device());
-  }
+  std::unique_ptr<StepSet> MakeSteps(const DeviceGraph& graph, RowOptions rows) const override;
   Array<std::byte> AssembleData(const Graph& graph, const VertexData& given) const override {
     Array<std::byte> bytes;
     if constexpr (kHasData) {
@@ -227,5 +214,23 @@ class TypedProgram final : public ErasedProgram {
   }();
   P program_;
 };
+
+// Not in the class, and so not inline: where `extern template` says that another source has it, a compiler leaves it alone,
+// and with it all steps and kernels.
+template <class P, class Backends>
+std::unique_ptr<StepSet> TypedProgram<P, Backends>::MakeSteps(const DeviceGraph& graph, RowOptions rows) const {
+  if constexpr (kFits && kHasHost<Backends>) {
+    if (graph.device().kind() == DeviceKind::kHost)
+      return std::make_unique<steps::host::HostSteps<P>>(graph, program_, rows.tiling);
+  }
+#if CHATTY_CUDA_COMPILER
+  if constexpr (kFits && kHasCuda<Backends>) {
+    if (graph.device().kind() == DeviceKind::kCuda) {
+      return std::make_unique<steps::cuda::CudaSteps<P>>(graph, program_, rows);
+    }
+  }
+#endif
+  detail::ThrowNotCompiled(graph.device());
+}
 
 }  // namespace chatty

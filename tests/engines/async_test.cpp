@@ -5,14 +5,12 @@
 #include <stop_token>
 #include <thread>
 
+#include "../prebuilt_programs.h"
 #include "async_test_body.h"
 #include "chatty/core/hash.h"
 #include "chatty/core/trace.h"
 #include "chatty/framework/run.h"
-#include "chatty/programs/bfs.h"
-#include "chatty/programs/pagerank.h"
 #include "chatty/programs/reference.h"
-#include "chatty/programs/sssp.h"
 
 namespace chatty::test {
 

@@ -10,11 +10,11 @@
 #include <string>
 #include <utility>
 
+#include "../prebuilt_programs.h"
 #include "chatty/core/hash.h"
 #include "chatty/core/trace.h"
 #include "chatty/framework/typed_program.h"
 #include "chatty/programs/reference.h"
-#include "chatty/programs/sssp.h"
 #include "engines.h"
 
 namespace chatty::test {

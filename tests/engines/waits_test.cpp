@@ -10,11 +10,11 @@
 #include <string>
 
 #include "../framework/test_inputs.h"
+#include "../prebuilt_programs.h"
 #include "chatty/core/sync.h"
 #include "chatty/framework/operators/operator_program.h"
 #include "chatty/framework/run.h"
 #include "chatty/io/generators.h"
-#include "chatty/programs/bfs.h"
 #include "chatty/programs/cc.h"
 
 namespace chatty::test {

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "../prebuilt_programs.h"
 #include "../programs/test_graphs.h"
 #include "../sanitized.h"
 #include "chatty/core/device.h"
@@ -30,9 +31,6 @@
 #include "chatty/framework/registry.h"
 #include "chatty/framework/run.h"
 #include "chatty/framework/session.h"
-#include "chatty/programs/bfs.h"
-#include "chatty/programs/label_propagation.h"
-#include "chatty/programs/sssp.h"
 #include "host_memory.h"
 
 namespace chatty::test {

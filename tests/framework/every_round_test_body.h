@@ -13,11 +13,11 @@
 #include <variant>
 #include <vector>
 
+#include "../prebuilt_programs.h"
 #include "chatty/core/device.h"
 #include "chatty/core/hash.h"
 #include "chatty/framework/run.h"
 #include "chatty/io/generators.h"
-#include "chatty/programs/pagerank.h"
 #include "test_inputs.h"
 
 namespace chatty::test {

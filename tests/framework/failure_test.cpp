@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "../core/waits.h"
+#include "../prebuilt_programs.h"
 #include "chatty/framework/operators/operator_program.h"
 #include "chatty/framework/run.h"
-#include "chatty/programs/bfs.h"
 #include "chatty/programs/reference.h"
 #include "failure_fixture.h"
 #include "test_inputs.h"

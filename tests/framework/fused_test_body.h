@@ -18,14 +18,12 @@
 #include <variant>
 #include <vector>
 
+#include "../prebuilt_programs.h"
 #include "chatty/core/trace.h"
 #include "chatty/framework/run.h"
 #include "chatty/framework/spans.h"
 #include "chatty/io/generators.h"
-#include "chatty/programs/bfs.h"
-#include "chatty/programs/label_propagation.h"
 #include "chatty/programs/reference.h"
-#include "chatty/programs/sssp.h"
 #include "test_inputs.h"
 
 namespace chatty::test {

@@ -8,13 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "../prebuilt_programs.h"
 #include "chatty/core/memory_resources.h"
 #include "chatty/framework/operators/operator_program.h"
 #include "chatty/framework/run.h"
-#include "chatty/programs/bfs.h"
 #include "chatty/programs/cc.h"
 #include "chatty/programs/reference.h"
-#include "chatty/programs/sssp.h"
 #include "failure_fixture.h"
 #include "test_inputs.h"
 

@@ -15,9 +15,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "../prebuilt_programs.h"
 #include "chatty/framework/operators/sequence.h"
 #include "chatty/framework/run.h"
-#include "chatty/programs/bfs.h"
 #include "feature_programs.h"
 #include "interpreter.h"
 #include "reduction_programs.h"

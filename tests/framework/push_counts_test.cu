@@ -3,10 +3,10 @@
 #include <memory>
 #include <vector>
 
+#include "../prebuilt_programs.h"
 #include "chatty/core/cuda.h"
 #include "chatty/core/device.h"
 #include "chatty/framework/steps/cuda/push.cuh"
-#include "chatty/programs/bfs.h"
 
 namespace chatty {
 namespace {

@@ -11,14 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "../prebuilt_programs.h"
 #include "chatty/core/memory_resources.h"
 #include "chatty/framework/operators/operator_program.h"
 #include "chatty/framework/operators/sequence.h"
 #include "chatty/framework/run.h"
-#include "chatty/programs/bfs.h"
 #include "chatty/programs/cc.h"
-#include "chatty/programs/label_propagation.h"
-#include "chatty/programs/pagerank.h"
 #include "chatty/programs/pagerank_push.h"
 #include "chatty/programs/reference.h"
 #include "failure_fixture.h"

@@ -1,9 +1,8 @@
+#include "../prebuilt_programs.h"
 #include "chatty/core/memory_resources.h"
 #include "chatty/framework/fused/cuda/rounds_memory.h"
 #include "chatty/framework/fused/rounds_team.h"
 #include "chatty/programs/cdlp.h"
-#include "chatty/programs/pagerank.h"
-#include "chatty/programs/sssp.h"
 #include "rounds_together_test_body.h"
 
 namespace chatty::test {

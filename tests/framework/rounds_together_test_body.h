@@ -14,11 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "../prebuilt_programs.h"
 #include "chatty/core/trace.h"
 #include "chatty/framework/run.h"
 #include "chatty/io/generators.h"
-#include "chatty/programs/bfs.h"
-#include "chatty/programs/label_propagation.h"
 #include "chatty/programs/reference.h"
 #include "feature_programs.h"
 #include "test_inputs.h"

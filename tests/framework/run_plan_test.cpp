@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "../prebuilt_programs.h"
 #include "../registered_programs.h"
 #include "chatty/core/trace.h"
 #include "chatty/framework/operators/sequence.h"
@@ -17,9 +18,7 @@
 #include "chatty/framework/spans.h"
 #include "chatty/framework/typed_program.h"
 #include "chatty/io/generators.h"
-#include "chatty/programs/bfs.h"
 #include "chatty/programs/pagerank_push.h"
-#include "chatty/programs/sssp.h"
 #include "test_inputs.h"
 
 namespace chatty::test {

@@ -10,10 +10,10 @@
 #include <thread>
 #include <vector>
 
+#include "../prebuilt_programs.h"
 #include "chatty/framework/operators/operator_program.h"
 #include "chatty/framework/operators/sequence.h"
 #include "chatty/framework/run.h"
-#include "chatty/programs/bfs.h"
 #include "chatty/programs/cc.h"
 #include "chatty/programs/reference.h"
 #include "failure_fixture.h"

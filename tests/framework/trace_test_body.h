@@ -13,11 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "../prebuilt_programs.h"
 #include "chatty/chatty.h"
 #include "chatty/core/trace.h"
-#include "chatty/programs/bfs.h"
 #include "chatty/programs/cc.h"
-#include "chatty/programs/pagerank.h"
 #include "test_inputs.h"
 
 namespace chatty::test {

@@ -14,12 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include "../prebuilt_programs.h"
 #include "chatty/core/hash.h"
 #include "chatty/framework/operators/sequence.h"
 #include "chatty/framework/run.h"
 #include "chatty/io/generators.h"
 #include "chatty/partition/partition.h"
-#include "chatty/programs/personalised_pagerank.h"
 #include "chatty/programs/reference.h"
 #include "test_inputs.h"
 
