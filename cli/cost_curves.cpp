@@ -12,21 +12,21 @@
 
 namespace chatty::cli {
 
-CostCurves CurvesOf(const CostModel& model, std::string_view pair, std::size_t from, std::size_t to, const CurveKind& kind) {
+CostCurves CurvesOf(const CostModel& model, std::string_view pair, std::size_t from, std::size_t to, Encoding encoding,
+                    MeasuredLoad load) {
   CostCurves curves;
   curves.measured = model.measured();
   curves.pair = pair;
-  const CostLine* now = nullptr;
   for (std::size_t path = 0; path < model.paths().size(); ++path) {
-    const Cost& cost = model.cost(path, from, to, kind.load);
+    const Cost& cost = model.cost(path, from, to, load);
     if (!cost.exists()) continue;
-    curves.lines.push_back({model.paths()[path], cost.alpha_us, cost.Beta(kind.encoding) + cost.Gamma(kind.encoding) / 8,
+    curves.lines.push_back({model.paths()[path], cost.alpha_us, cost.Beta(encoding) + cost.Gamma(encoding) / 8,
                             cost.largest > 0 ? cost.largest : std::numeric_limits<double>::infinity()});
   }
-  for (const CostLine& line : curves.lines) {
-    if (now == nullptr || line.Us(kLeastCurve) < now->Us(kLeastCurve)) now = &line;
-  }
-  if (now != nullptr) curves.first = now->path;
+  if (curves.lines.empty()) return curves;
+  const auto takes_less = [](const CostLine& a, const CostLine& b) { return a.Us(kLeastCurve) < b.Us(kLeastCurve); };
+  const CostLine* now = &*std::min_element(curves.lines.begin(), curves.lines.end(), takes_less);
+  curves.first = now->path;
   // The lower envelope of lines, from left to right: the next path is the flatter one whose line is met first.
   for (double at = kLeastCurve; now != nullptr;) {
     const CostLine* next = nullptr;

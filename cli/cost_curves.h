@@ -16,12 +16,6 @@ namespace chatty::cli {
 /// Sizes from and to which curves go.
 inline constexpr double kLeastCurve = 4, kMostCurve = 256 << 20;
 
-/// Which buffers a curve is of: blocks of memory, or sparse buffers with entries of 8 bytes.
-struct CurveKind {
-  Encoding encoding = Encoding::kDense;
-  MeasuredLoad load = MeasuredLoad::kAlone;
-};
-
 /// The time that a path is expected to take, over bytes.
 struct CostLine {
   std::string path;
@@ -45,9 +39,10 @@ struct CostCurves {
   std::string first = "none";       ///< the fastest path of the least size
 };
 
-/// The lines of all paths that join a pair, and where they cross, exactly. `pair`: what it is called.
+/// The lines of all paths that join a pair, and where they cross, exactly. `pair`: what it is called. Of dense buffers:
+/// blocks of memory; of sparse ones: with entries of 8 bytes.
 CostCurves CurvesOf(const CostModel& model, std::string_view pair, std::size_t from, std::size_t to,
-                    const CurveKind& kind = {});
+                    Encoding encoding = Encoding::kDense, MeasuredLoad load = MeasuredLoad::kAlone);
 
 /// "uva, from 1.23 MiB staged": the fastest path, by size. "~" follows sizes beyond those that were measured.
 std::string DescribeCrossovers(const CostCurves& curves);

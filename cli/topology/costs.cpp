@@ -64,20 +64,19 @@ Table CostTable(const CostModel& model, const std::vector<ShownPair>& pairs, Mea
   Table table{fmt::format("T = alpha + bytes / bandwidth + entries * gamma, {}", LoadName(load)),
               {{"PATH", "PAIRS", "ALPHA us", "GB/s", "GB/s OF BITMAPS", "GAMMA ns: ENTRY", "PLACE"}}};
   if (model.measured()) table.rows.front().insert(table.rows.front().end(), {"ERROR", "MEASURED TO"});
+  const auto bandwidth = [](double us_per_byte) { return fmt::format("{:.2f}", 1e-3 / us_per_byte); };
+  const auto gamma = [](double us) { return fmt::format("{:.4f}", us * 1e3); };
   for (std::size_t path = 0; path < model.paths().size(); ++path) {
     std::string path_name = model.paths()[path];
     for (const ShownPair& pair : pairs) {
       const Cost& cost = model.cost(path, pair.from, pair.to, load);
       if (!cost.exists()) continue;
-      std::vector<std::string>& row = table.rows.emplace_back(std::vector{std::exchange(path_name, ""), pair.name});
-      row.push_back(fmt::format("{:.2f}", cost.alpha_us));
-      for (const Encoding encoding : {Encoding::kDense, Encoding::kBitmap}) {
-        row.push_back(fmt::format("{:.2f}", 1e-3 / cost.Beta(encoding)));
-      }
-      for (const double gamma : {cost.entry_us, cost.place_us}) row.push_back(fmt::format("{:.4f}", gamma * 1e3));
+      table.rows.push_back({std::exchange(path_name, ""), pair.name, fmt::format("{:.2f}", cost.alpha_us),
+                            bandwidth(cost.Beta(Encoding::kDense)), bandwidth(cost.Beta(Encoding::kBitmap)),
+                            gamma(cost.entry_us), gamma(cost.place_us)});
       if (!model.measured()) continue;
-      row.push_back(fmt::format("{:.0f} %", cost.error * 100));
-      row.push_back(FormatBytes(static_cast<std::uint64_t>(cost.largest)));
+      table.rows.back().push_back(fmt::format("{:.0f} %", cost.error * 100));
+      table.rows.back().push_back(FormatBytes(static_cast<std::uint64_t>(cost.largest)));
     }
   }
   return table;
@@ -86,11 +85,11 @@ Table CostTable(const CostModel& model, const std::vector<ShownPair>& pairs, Mea
 Table CrossoverTable(const CostModel& model, const std::vector<ShownPair>& pairs) {
   Table table{"Crossovers, alone, of blocks and of entries of 8 bytes", {{"PAIRS", "BUFFERS", "FASTEST"}}};
   for (const ShownPair& pair : pairs) {
-    std::string name = pair.name;
-    for (const auto& [what, encoding] : {std::pair("blocks", Encoding::kDense), std::pair("entries", Encoding::kSparse)}) {
-      const CostCurves curves = CurvesOf(model, pair.name, pair.from, pair.to, {encoding});
-      table.rows.push_back({std::exchange(name, ""), what, DescribeCrossovers(curves)});
-    }
+    const auto fastest = [&](Encoding encoding) {
+      return DescribeCrossovers(CurvesOf(model, pair.name, pair.from, pair.to, encoding));
+    };
+    table.rows.push_back({pair.name, "blocks", fastest(Encoding::kDense)});
+    table.rows.push_back({"", "entries", fastest(Encoding::kSparse)});
   }
   return table;
 }
@@ -164,7 +163,7 @@ Json CostsJson(const CostReport& report) {
     }
     for (const MeasuredLoad load : kAllLoads) {
       for (const Encoding encoding : {Encoding::kDense, Encoding::kSparse}) {
-        for (const CostCurves::Crossing& crossing : CurvesOf(model, "", from, to, {encoding, load}).crossings) {
+        for (const CostCurves::Crossing& crossing : CurvesOf(model, "", from, to, encoding, load).crossings) {
           json["crossovers"].push_back({{"from", from},
                                         {"to", to},
                                         {"load", LoadName(load)},

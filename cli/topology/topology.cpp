@@ -83,22 +83,19 @@ CostReport CostsOf(const TopologyOptions& options, const DeviceSelection& select
   return report;
 }
 
-/// The pairs that two masks both leave.
+/// The pairs that two masks both leave: as one of them says it, where it says it all.
 LinkMask Both(const LinkMask& a, const LinkMask& b, std::size_t devices) {
-  bool within_a = true, within_b = true;
   std::string pairs;
   for (std::size_t from = 0; from < devices; ++from) {
     for (std::size_t to = from + 1; to < devices; ++to) {
-      const bool in_a = a.Allows(from, to), in_b = b.Allows(from, to);
-      within_a = within_a && (in_b || !in_a);
-      within_b = within_b && (in_a || !in_b);
-      if (in_a && in_b) pairs += fmt::format("{{{},{}}}", from, to);
+      if (a.Allows(from, to) && b.Allows(from, to)) pairs += fmt::format("{{{},{}}}", from, to);
     }
   }
-  // As it was said, where one of them says it all.
-  if (within_b) return b;
-  if (within_a) return a;
-  return LinkMask::Parse(pairs.empty() ? "none" : "pairs " + pairs, devices);
+  const LinkMask both = LinkMask::Parse(pairs.empty() ? "none" : "pairs " + pairs, devices);
+  for (const LinkMask& mask : {b, a}) {
+    if (mask.CanonicalText(devices) == both.CanonicalText(devices)) return mask;
+  }
+  return both;
 }
 
 int ShowTopology(const TopologyOptions& options) {
@@ -156,39 +153,30 @@ int ShowTopology(const TopologyOptions& options) {
 void AddTopology(CLI::App& app, Context& context) {
   auto options = std::make_shared<TopologyOptions>();
   CLI::App* command = app.add_subcommand("topology", "Show devices, the links between them and the widest ring");
-  CLI::Option* devices = command
-                             ->add_option("--devices", options->devices,
-                                          "`N`: so many GPUs, or host devices where there are none; `host:N`: N host "
-                                          "devices sharing the cores; `cuda:0,1`: these GPUs; `cuda:4@0`: four devices that "
-                                          "share GPU 0; `cuda`: all GPUs; `auto` (default): GPUs if "
-                                          "present, else the host")
-                             ->type_name("N|DEVICES")
-                             ->check(NotEmpty());
+  const auto add_text = [&](const char* name, std::string& value, const char* type, const char* help) {
+    return command->add_option(name, value, help)->type_name(type)->check(NotEmpty());
+  };
+  CLI::Option* devices =
+      add_text("--devices", options->devices, "N|DEVICES",
+               "`N`: so many GPUs, or host devices where there are none; `host:N`: N host devices sharing the cores; "
+               "`cuda:0,1`: these GPUs; `cuda:4@0`: four devices that share GPU 0; `cuda`: all GPUs; `auto` (default): "
+               "GPUs if present, else the host");
   CLI::Option* measure =
       command->add_flag("--measure", options->measure,
                         "Measure what messages cost on each path between the devices, or show what was measured earlier");
   command->add_flag("--quick", options->quick, "Measure fewer sizes, in a few seconds")->needs(measure);
   command->add_flag("--recalibrate", options->recalibrate, "Measure anew even if it was done before")->needs(measure);
-  command
-      ->add_option(
-          "--simulate", options->simulate,
-          "Show the machine that a JSON file describes instead, one that --json wrote or one made up, and what would "
-          "be chosen there")
-      ->type_name("FILE|-")
-      ->check(NotEmpty())
+  add_text("--simulate", options->simulate, "FILE|-",
+           "Show the machine that a JSON file describes instead, one that --json wrote or one made up, and what would be "
+           "chosen there")
       ->excludes(devices)
       ->excludes(measure);
-  command
-      ->add_option("--links", options->links,
-                   "Leave only some links: all (default), none, or those within groups of devices, 'pairs {0,1}{2,3}', "
-                   "counted from 0; other pairs go through host memory")
-      ->type_name("all|none|pairs")
-      ->check(NotEmpty());
+  add_text("--links", options->links, "all|none|pairs",
+           "Leave only some links: all (default), none, or those within groups of devices, 'pairs {0,1}{2,3}', counted from "
+           "0; other pairs go through host memory");
   AddJsonOption(*command, options->json);
-  command
-      ->add_option("--html", options->html, "Write a page with the links drawn, which loads nothing; - for standard output")
-      ->type_name("FILE|-")
-      ->check(NotEmpty());
+  add_text("--html", options->html, "FILE|-",
+           "Write a page with the links drawn, which loads nothing; - for standard output");
   command->footer(
       "Examples:\n"
       "  chatty topology\n"

@@ -88,7 +88,7 @@ TEST(CompareCosts, CurvesOfEntriesCrossByTheirEntries) {
   model.set_cost(0, 0, 1, MeasuredLoad::kAlone, {1, 1e-3, 1e-1});  // dear for each entry
   model.set_cost(1, 0, 1, MeasuredLoad::kAlone, {20, 1e-3, 0});
   EXPECT_TRUE(CurvesOf(model, "", 0, 1).crossings.empty()) << "blocks: the first is always cheaper";
-  const CostCurves curves = CurvesOf(model, "", 0, 1, {Encoding::kSparse});
+  const CostCurves curves = CurvesOf(model, "", 0, 1, Encoding::kSparse);
   ASSERT_EQ(curves.crossings.size(), 1u);
   EXPECT_NEAR(curves.crossings[0].bytes, 19 * 80, 1e-6) << "1 + 0.1 * bytes / 8 = 20";
   EXPECT_EQ(curves.crossings[0].after, "b");

@@ -65,11 +65,11 @@ std::string ModelChart(const PageData& page) {
     }
     body += "<div class=\"one\">" + svg.Finish() + "</div>\n";
   }
-  return Chart("model", "What was predicted, and what it took",
-               "One dot a buffer: on the diagonal the prediction was right, in the band within 25 %, above it the buffer "
-               "was faster "
-               "than predicted.",
-               body);
+  return Chart(
+      "model", "What was predicted, and what it took",
+      "One dot a buffer: on the diagonal the prediction was right, in the band within 25 %, above it the buffer was "
+      "faster than predicted.",
+      body);
 }
 
 std::string CrossoversChart(const PageData& page) {

@@ -21,8 +21,7 @@ std::string RegretTable(const PageData& page) {
                        DescribeRegret(summary), summary.slower, summary.same, summary.faster);
     if (summary.unclear > 0) {
       body +=
-          "<p>Grey rows are unclear: the intervals overlap, and a median is known to no better than 5 %. They do not "
-          "count. "
+          "<p>Grey rows are unclear: the intervals overlap, and a median is known to no better than 5 %. They do not count. "
           "More trials, <code>--resume --trials N</code>, would decide most of them; their number is estimated from how "
           "wide "
           "the intervals are.</p>\n";
@@ -50,9 +49,9 @@ std::string RegretTable(const PageData& page) {
           unclear ? fmt::format("about {} more trial{}", r.more_trials, r.more_trials == 1 ? "" : "s")
                   : fmt::format("{:.1f} %", 100 * r.regret));
     }
-    body += "</tbody></table></div>\n";
     body +=
-        "<div class=\"scroll\"><table><thead><tr><th>Always this path</th><th class=\"n\">auto is faster by</th>"
+        "</tbody></table></div>\n<div class=\"scroll\"><table><thead><tr><th>Always this path</th><th class=\"n\">auto is "
+        "faster by</th>"
         "<th class=\"n\">Cases</th></tr></thead><tbody>\n";
     for (const AgainstFixed& fixed : AutoAgainstFixed(page.comparison)) {
       body += fmt::format("<tr><td>{}</td><td class=\"n\">{:.2f} times</td><td class=\"n\">{}</td></tr>\n", Html(fixed.comm),
