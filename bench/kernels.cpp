@@ -298,7 +298,8 @@ void AddChoice(std::vector<Kernel>& kernels) {
        [model] {
          std::size_t chosen = 0;
          for (std::uint32_t i = 0; i < kChoices; ++i) {
-           chosen += model->Best(i % 7, 7, Encoding::kSparse, std::size_t{i % 2000} * 977, 100, {i % 7 + 1, i % 8 + 1});
+           chosen +=
+               model->Best(i % 7, 7, {Encoding::kSparse, std::size_t{i % 2000} * 977, 100}, {i % 7 + 1, i % 8 + 1}).path;
          }
          volatile std::size_t result = chosen;
          static_cast<void>(result);

@@ -9,47 +9,53 @@ namespace chatty {
 
 std::string_view LoadName(MeasuredLoad load) { return load == MeasuredLoad::kAlone ? "alone" : "all-to-all"; }
 
-// -------------------------------------------------------------- predictions ----
-
 CostModel::CostModel(std::vector<std::string> paths, std::size_t devices)
     : paths_(std::move(paths)), devices_(devices), costs_(paths_.size() * devices * devices * kMeasuredLoads) {}
+
+CostModel CostModel::Of(std::span<const std::string_view> paths) const {
+  if (devices_ == 0) return {};
+  CostModel model = *this;
+  const std::size_t each = devices_ * devices_ * kMeasuredLoads;
+  model.paths_.assign(paths.begin(), paths.end());
+  model.costs_.assign(paths.size() * each, Cost{});
+  for (std::size_t path = 0; path < paths.size(); ++path) {
+    const std::size_t found = Find(paths[path]);
+    if (found != kNoPath) std::copy_n(&costs_[found * each], each, &model.costs_[path * each]);
+  }
+  return model;
+}
 
 std::size_t CostModel::Find(std::string_view name) const noexcept {
   const auto found = std::find(paths_.begin(), paths_.end(), name);
   return found == paths_.end() ? kNoPath : static_cast<std::size_t>(found - paths_.begin());
 }
 
-Cost CostModel::CostUnder(std::size_t path, std::size_t from, std::size_t to, Load load) const noexcept {
-  const Cost& alone = cost(path, from, to);
-  const bool broadcast = from == to;
-  const std::size_t most = devices_ * (broadcast ? 1 : devices_ - 1);
-  const std::size_t senders = std::clamp<std::size_t>(load.senders, 1, devices_);
-  const std::size_t buffers = senders * (broadcast ? 1 : std::clamp<std::size_t>(load.buffers, 1, devices_ - 1));
-  if (buffers <= 1 || !alone.exists()) return alone;
-  // The share of all buffers that the machine can have under way at once, less the one alone.
-  const double busy = static_cast<double>(buffers - 1) / static_cast<double>(most - 1);
-  const Cost& all = cost(path, from, to, MeasuredLoad::kAllToAll);
-  const auto between = [busy](double a, double b) { return (1 - busy) * a + busy * b; };
-  return {between(alone.alpha_us, all.alpha_us),           between(alone.beta_us_per_byte, all.beta_us_per_byte),
-          between(alone.entry_us, all.entry_us),           between(alone.place_us, all.place_us),
-          between(alone.bitmap_factor, all.bitmap_factor), between(alone.error, all.error)};
-}
-
-std::size_t CostModel::Best(std::size_t from, std::size_t to, Encoding encoding, std::size_t bytes, std::size_t entries,
+PathChoice CostModel::Least(std::size_t first, std::size_t last, std::size_t from, std::size_t to, const BufferShape& buffer,
                             Load load) const noexcept {
-  std::size_t best = kNoPath;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::size_t path = 0; path < paths_.size(); ++path) {
-    const double us = PredictUs(path, from, to, encoding, bytes, entries, load);
-    if (us < least) {
-      least = us;
-      best = path;
+  PathChoice least{static_cast<std::uint8_t>(first), std::numeric_limits<double>::infinity(), 0, load};
+  if (devices_ < 2) return least;
+  const std::size_t others = from == to ? 1 : devices_ - 1;  // buffers of a sender: one broadcast, or one to each
+  const std::size_t senders = std::clamp<std::size_t>(load.senders, 1, devices_);
+  const std::size_t buffers = senders * std::clamp<std::size_t>(load.buffers, 1, others);
+  // The share of all buffers that the machine can have under way at once, less the one alone.
+  const double busy = static_cast<double>(buffers - 1) / static_cast<double>(devices_ * others - 1);
+  const auto between = [busy](double a, double b) { return (1 - busy) * a + busy * b; };
+  const auto bytes = static_cast<double>(buffer.bytes), entries = static_cast<double>(buffer.entries);
+  for (std::size_t path = first; path < last; ++path) {
+    Cost line = cost(path, from, to);
+    if (!line.exists()) continue;
+    if (busy > 0) {
+      const Cost& all = cost(path, from, to, MeasuredLoad::kAllToAll);
+      line = {between(line.alpha_us, all.alpha_us),           between(line.beta_us_per_byte, all.beta_us_per_byte),
+              between(line.entry_us, all.entry_us),           between(line.place_us, all.place_us),
+              between(line.bitmap_factor, all.bitmap_factor), between(line.error, all.error)};
     }
+    const double us = line.Us(buffer.encoding, bytes, entries);
+    if (us < least.us) least = {static_cast<std::uint8_t>(path), us, line.error, load};
   }
-  return best;
+  if (!buffer.payload) least.us += engine_us();
+  return least;
 }
-
-// --------------------------------------------------------------------- fits ----
 
 Cost FitCost(const CostSamples& samples) {
   const auto& [shortest, middle, longest, sparse, empty, full] = samples;

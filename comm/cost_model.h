@@ -4,6 +4,7 @@
 /// and unpacking. A value: engines copy it and query it before each message.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -27,6 +28,7 @@ struct Cost {
   double bitmap_factor = 1;  ///< times that a byte of a bitmap takes: its values may be read one by one
   double error = 0;          ///< mean of |predicted - measured| / measured over the measured blocks; 0 for nominal costs
   double largest = 0;  ///< bytes of the largest measured block: beyond it the line is extrapolated; 0 for nominal costs
+
   /// @{
   /// Of an encoding. Dense buffers have no gamma.
   double Beta(Encoding encoding) const noexcept {
@@ -47,11 +49,27 @@ struct Cost {
   bool operator==(const Cost&) const = default;  ///< all members
 };
 
+/// The properties of a buffer that determine its time.
+struct BufferShape {
+  Encoding encoding = Encoding::kDense;  ///< of its entries
+  std::size_t bytes = 0;                 ///< its length
+  std::size_t entries = 0;               ///< of a sparse buffer, or places of a bitmap
+  bool payload = false;  ///< of an operator program, which unpacks later; else packed and unpacked by an engine's steps
+};
+
 /// What else is under way at the same time. A predicted time runs from the start of packing until the receiver has unpacked
 /// all buffers of that load that come to it. For buffers sent at once, take the maximum and not the sum.
 struct Load {
   std::uint32_t buffers = 1;  ///< of this sender under way at once, this one included: 1 to devices - 1
   std::uint32_t senders = 1;  ///< devices that send at once, this sender included: 1 to devices
+};
+
+/// The path of one buffer, and its predicted time.
+struct PathChoice {
+  std::uint8_t path = 0;  ///< by index
+  double us = 0;          ///< microseconds; infinite where the path does not join the pair
+  double error = 0;       ///< relative, of the prediction
+  Load load = {};         ///< that the prediction assumes
 };
 
 /// The loads that are measured. All other loads lie between.
@@ -64,8 +82,8 @@ inline constexpr MeasuredLoad kAllLoads[] = {MeasuredLoad::kAlone, MeasuredLoad:
 /// "alone" or "all-to-all".
 std::string_view LoadName(MeasuredLoad load);
 
-/// The costs of all paths of a run's devices. A path has an index while a run lasts: `Find` turns names into indices. The
-/// pair of a device and itself stands for its broadcasts to all others. Predictions read flat tables alone: no text, no
+/// The costs of some paths between a run's devices. A path has an index while a run lasts: `Find` turns names into indices.
+/// The pair of a device and itself stands for its broadcasts to all others. Predictions read flat tables alone: no text, no
 /// allocation, some tens of nanoseconds.
 class CostModel {
  public:
@@ -78,12 +96,15 @@ class CostModel {
   /// each constant. Good for the order of paths, not for their times. `paths`: names of transports. A name that is unknown,
   /// or has no meaning between these devices, joins no pair. Empty: all known transports.
   static CostModel Nominal(const Topology& topology, std::span<const std::string_view> paths = {});
+  /// The costs of these paths alone, in this order. One that the model lacks joins no pair. Of no devices, no paths.
+  CostModel Of(std::span<const std::string_view> paths) const;
 
   const std::vector<std::string>& paths() const noexcept { return paths_; }  ///< names of transports
   std::size_t devices() const noexcept { return devices_; }                  ///< number of devices
   bool measured() const noexcept { return measured_; }                       ///< false: nominal
   void set_measured(bool measured) noexcept { measured_ = measured; }        ///< as measured()
-  /// Sets links_apart and engine_us, which are not kept with a calibration, from the masked topology.
+  /// Sets links_apart and the extra time of engines' buffers, which are not kept with a calibration, from the masked
+  /// topology.
   void SetMachine(const Topology& topology);
   /// Whether links between devices are apart from their ways to host memory: NVLinks are, PCIe is not. If apart, traffic
   /// over one does not wait for traffic over the other (LinksApart).
@@ -93,9 +114,11 @@ class CostModel {
   /// The index of a path; kNoPath for another name.
   std::size_t Find(std::string_view name) const noexcept;
 
-  /// Whether a path joins a pair.
-  bool Joins(std::size_t path, std::size_t from, std::size_t to) const noexcept { return cost(path, from, to).exists(); }
-  /// The cost of a path and pair under a load, as it was set.
+  /// Whether a path joins a pair. kNoPath joins none.
+  bool Joins(std::size_t path, std::size_t from, std::size_t to) const noexcept {
+    return path < paths_.size() && cost(path, from, to).exists();
+  }
+  /// The cost of a path and pair under a load, as it was set. Indices are not checked.
   const Cost& cost(std::size_t path, std::size_t from, std::size_t to,
                    MeasuredLoad load = MeasuredLoad::kAlone) const noexcept {
     return costs_[Index(path, from, to, load)];
@@ -113,23 +136,24 @@ class CostModel {
            static_cast<MeasuredLoad>(i % kMeasuredLoads), costs_[i]);
     }
   }
-  /// The line for a load, and its error: between those of the measured loads, by the share of all buffers that are under
-  /// way. Indices are not checked; a load beyond the devices' largest counts as the largest.
-  Cost CostUnder(std::size_t path, std::size_t from, std::size_t to, Load load) const noexcept;
-  /// Microseconds until `bytes` bytes have gone from `from` to `to` and are unpacked. They hold `entries` entries of a
-  /// sparse buffer, or places of a bitmap. `to` equal to `from`: until all others have a broadcast. Infinite where the path
-  /// does not join the pair.
-  double PredictUs(std::size_t path, std::size_t from, std::size_t to, Encoding encoding, std::size_t bytes,
-                   std::size_t entries, Load load = {}) const noexcept {
-    return CostUnder(path, from, to, load).Us(encoding, static_cast<double>(bytes), static_cast<double>(entries));
+  /// When a buffer on this path has gone from `from` to `to` and is unpacked. `to` equal to `from`: when all others have a
+  /// broadcast. Infinite where the path does not join the pair. Time and error under a load lie between those of the
+  /// measured loads, by the share of all buffers that are under way; a load beyond the devices' largest counts as the
+  /// largest.
+  PathChoice Predict(std::size_t path, std::size_t from, std::size_t to, const BufferShape& buffer,
+                     Load load = {}) const noexcept {
+    return Least(path, std::min(path + 1, paths_.size()), from, to, buffer, load);
   }
-  /// The path of least PredictUs, the first among equals; kNoPath where none joins the pair.
-  std::size_t Best(std::size_t from, std::size_t to, Encoding encoding, std::size_t bytes, std::size_t entries,
-                   Load load = {}) const noexcept;
+  /// The path of least predicted time, the first among equals. The time is infinite where none joins the pair.
+  PathChoice Best(std::size_t from, std::size_t to, const BufferShape& buffer, Load load = {}) const noexcept {
+    return Least(0, paths_.size(), from, to, buffer, load);
+  }
 
   bool operator==(const CostModel&) const = default;  ///< all members
 
  private:
+  PathChoice Least(std::size_t first, std::size_t last, std::size_t from, std::size_t to, const BufferShape& buffer,
+                   Load load) const noexcept;
   std::size_t Index(std::size_t path, std::size_t from, std::size_t to, MeasuredLoad load) const noexcept {
     return ((path * devices_ + from) * devices_ + to) * kMeasuredLoads + static_cast<std::size_t>(load);
   }

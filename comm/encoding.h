@@ -15,7 +15,6 @@ enum class Encoding : std::uint8_t {
   kBitmap,  ///< a bit for each place of the numbering and the payloads of the set places; without payload: bits alone
   kDense,   ///< a payload for each place of the numbering: all are present; or a block of memory
 };
-inline constexpr std::size_t kEncodings = 3;  ///< number of encodings
 inline constexpr Encoding kAllEncodings[] = {Encoding::kSparse, Encoding::kBitmap, Encoding::kDense};  ///< all of them
 
 /// "sparse", "bitmap" or "dense".

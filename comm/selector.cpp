@@ -5,49 +5,32 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 namespace chatty {
 namespace {
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMaxPaths = 4;
 /// The least relative error assumed of any prediction. The model may state a larger one.
 constexpr double kLeastError = 0.15;
 /// The paths that move no bytes between packing and unpacking, in the order in which they are preferred.
 constexpr std::array<std::string_view, 3> kZeroCopyPaths = {"host", "p2p-direct", "uva"};
 
-using Choice = TransportSelector::Choice;
-
 /// Whether a time is less than another by more than the predictions' error.
-bool IsClearlyLess(const Choice& one, const Choice& other) {
+bool IsClearlyLess(const PathChoice& one, const PathChoice& other) {
   return one.us < (1 - std::max({one.error, other.error, kLeastError})) * other.us;
+}
+
+/// The path of a pair that is left only for a clear gain: the first zero-copy path that joins it. kNoPath if none does.
+std::size_t DefaultPath(const CostModel& model, PartId from, PartId to) noexcept {
+  for (const std::string_view name : kZeroCopyPaths) {
+    const std::size_t path = model.Find(name);
+    if (model.Joins(path, from, to)) return path;
+  }
+  return CostModel::kNoPath;
 }
 
 /// The load while all devices send to each other.
 Load AllToAll(std::size_t devices) { return {static_cast<std::uint32_t>(devices - 1), static_cast<std::uint32_t>(devices)}; }
-
-/// The prediction of a path of the model, which chooses path 0.
-Choice PredictedBy(const CostModel& model, std::size_t path, PartId from, PartId to, const BufferShape& buffer,
-                   Load load) noexcept {
-  if (path == CostModel::kNoPath) return {0, kInfinite, 0, load};
-  const Cost cost = model.CostUnder(path, from, to, load);
-  const double us = cost.Us(buffer.encoding, static_cast<double>(buffer.bytes), static_cast<double>(buffer.entries));
-  return {0, us + (buffer.payload ? 0 : model.engine_us()), cost.error, load};
-}
-
-/// The one of some of the model's paths that takes least time, by its place among them.
-Choice LeastOf(const CostModel& model, std::span<const std::size_t> paths, PartId from, PartId to, const BufferShape& buffer,
-               Load load) noexcept {
-  Choice least{0, kInfinite, 0, load};
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    const Choice one = PredictedBy(model, paths[i], from, to, buffer, load);
-    if (!(one.us < least.us)) continue;
-    least = one;
-    least.path = static_cast<std::uint8_t>(i);
-  }
-  return least;
-}
 
 }  // namespace
 
@@ -59,11 +42,18 @@ std::vector<std::string_view> SelectPaths(const CommSpec& spec, DeviceKind kind,
     CHATTY_CHECK(info != nullptr, "transport '{}' was not checked", named);
     return {info->name};  // a name that outlives `spec`
   }
-  std::vector<std::size_t> usable, chosen;
-  for (std::size_t p = 0; p < model.paths().size(); ++p) {
-    const TransportInfo* const info = FindTransport(model.paths()[p]);  // a model may name a path that this build lacks
-    if (info != nullptr && AutoMayTake(info->name, kind) && (collectives || !info->collective)) usable.push_back(p);
+  std::vector<std::string_view> usable, chosen;
+  for (const std::string& path : model.paths()) {
+    const TransportInfo* const info = FindTransport(path);  // a model may name a path that this build lacks
+    if (info != nullptr && AutoMayTake(path, kind) && (collectives || !info->collective)) usable.push_back(info->name);
   }
+  const CostModel costs = model.Of(usable);
+  CostModel of_chosen;
+  const auto choose = [&](std::size_t path) {
+    if (std::find(chosen.begin(), chosen.end(), usable[path]) != chosen.end()) return;
+    chosen.push_back(usable[path]);
+    of_chosen = costs.Of(chosen);
+  };
   const auto for_each_pair = [&](const auto& body) {
     for (PartId from = 0; from < capacities.size(); ++from) {
       for (PartId to = 0; to < capacities.size(); ++to) {
@@ -71,16 +61,11 @@ std::vector<std::string_view> SelectPaths(const CommSpec& spec, DeviceKind kind,
       }
     }
   };
-  const auto choose = [&](std::size_t p) {
-    if (std::find(chosen.begin(), chosen.end(), p) == chosen.end()) chosen.push_back(p);
-  };
-  // The default path of each pair: its first zero-copy path.
+  // The default path of each pair.
   for (const std::string_view name : kZeroCopyPaths) {
-    const std::size_t p = model.Find(name);
-    if (std::find(usable.begin(), usable.end(), p) == usable.end()) continue;
+    const std::size_t path = costs.Find(name);
     for_each_pair([&](PartId from, PartId to, std::size_t) {
-      const auto joins = [&](std::size_t other) { return model.Joins(other, from, to); };
-      if (joins(p) && std::none_of(chosen.begin(), chosen.end(), joins)) choose(p);
+      if (path != CostModel::kNoPath && DefaultPath(costs, from, to) == path) choose(path);
     });
   }
   // And each that is clearly better for some size, from long buffers, which take most of a run, to short ones.
@@ -90,47 +75,28 @@ std::vector<std::string_view> SelectPaths(const CommSpec& spec, DeviceKind kind,
       const bool swept = bytes > capacity / 4;
       const BufferShape buffer{swept ? Encoding::kBitmap : Encoding::kSparse, bytes, (swept ? capacity : bytes) / 8, true};
       const Load load = AllToAll(capacities.size());
-      const Choice best = LeastOf(model, usable, from, to, buffer, load);
-      if (chosen.size() < kMaxPaths && IsClearlyLess(best, LeastOf(model, chosen, from, to, buffer, load)))
-        choose(usable[best.path]);
+      const PathChoice best = costs.Best(from, to, buffer, load);
+      if (chosen.size() < kMaxPaths && IsClearlyLess(best, of_chosen.Best(from, to, buffer, load))) choose(best.path);
     }
   });
-  std::vector<std::string_view> names;
-  names.reserve(chosen.size());
-  for (const std::size_t p : chosen) names.push_back(FindTransport(model.paths()[p])->name);
-  if (names.empty()) names.push_back("auto");  // no pair exchanges data, or no cost is known
-  return names;
-}
-
-TransportMemory MeasurePaths(std::span<const std::string_view> paths, DeviceKind kind, const PairBytesTable& capacities,
-                             const TransportOptions& options) {
-  TransportMemory sum;
-  sum.devices.resize(capacities.size());
-  for (const std::string_view path : paths) {
-    const TransportMemory one = MeasureTransport(path, kind, capacities, options);
-    for (std::size_t d = 0; d < sum.devices.size(); ++d) sum.devices[d] += one.devices[d];
-    sum.host += one.host;
-  }
-  return sum;
+  if (chosen.empty()) chosen.push_back("auto");  // no pair exchanges data, or no cost is known
+  return chosen;
 }
 
 bool BroadcastsMayPay(std::span<const std::string_view> paths, const CostModel& model, const PairBytesTable& capacities,
                       std::span<const std::size_t> broadcast) {
   const std::size_t devices = capacities.size();
   if (devices < 3) return false;  // between two devices both are the same buffer
-  std::vector<std::size_t> known;
-  for (const std::string_view path : paths) {
-    if (const std::size_t p = model.Find(path); p != CostModel::kNoPath) known.push_back(p);
-  }
+  const CostModel costs = model.Of(paths);
   const auto least = [&](PartId from, PartId to, std::size_t bytes) {
-    return LeastOf(model, known, from, to, {Encoding::kBitmap, bytes, bytes / 8, true}, AllToAll(devices));
+    return costs.Best(from, to, {Encoding::kBitmap, bytes, bytes / 8, true}, AllToAll(devices));
   };
   for (PartId from = 0; from < devices; ++from) {
     if (broadcast[from] == 0) continue;
-    Choice slowest;
+    PathChoice slowest;
     for (PartId to = 0; to < devices; ++to) {
       if (to == from || capacities[from][to] == 0) continue;
-      const Choice of_pair = least(from, to, capacities[from][to]);
+      const PathChoice of_pair = least(from, to, capacities[from][to]);
       if (of_pair.us > slowest.us) slowest = of_pair;
     }
     if (IsClearlyLess(least(from, from, broadcast[from]), slowest)) return true;
@@ -140,38 +106,23 @@ bool BroadcastsMayPay(std::span<const std::string_view> paths, const CostModel& 
 
 TransportSelector::TransportSelector(std::vector<std::unique_ptr<Transport>> paths, Broadcasts broadcasts, bool collectives,
                                      const CostModel& model)
-    : paths_(std::move(paths)), model_(model), broadcasts_(broadcasts) {
+    : paths_(std::move(paths)), broadcasts_(broadcasts) {
   std::vector<std::string_view> names;
   for (const auto& path : paths_) {
     names.push_back(path->name());
-    in_model_.push_back(model_.Find(path->name()));
     const TransportInfo* const info = FindTransport(path->name());
     collective_ = collective_ || (collectives && (info == nullptr || info->collective));
   }
+  model_ = model.Of(names);
   name_ = fmt::format("{}", fmt::join(names, "+"));
 }
 
-Choice TransportSelector::Predict(std::size_t path, PartId from, PartId to, const BufferShape& buffer,
-                                  Load load) const noexcept {
-  Choice choice = PredictedBy(model_, in_model_[path], from, to, buffer, load);
-  choice.path = static_cast<std::uint8_t>(path);
-  return choice;
-}
-
-std::size_t TransportSelector::DefaultPath(PartId from, PartId to) const noexcept {
-  for (std::size_t p = 0; p < paths_.size(); ++p) {
-    const bool joins = in_model_[p] != CostModel::kNoPath && model_.Joins(in_model_[p], from, to);
-    if (joins && paths_[p]->IsZeroCopyReceive(from, to)) return p;
-  }
-  return CostModel::kNoPath;
-}
-
-Choice TransportSelector::Choose(PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept {
-  const Choice choice = LeastOf(model_, in_model_, from, to, buffer, load);
-  const std::size_t otherwise = DefaultPath(from, to);
-  if (otherwise == CostModel::kNoPath || otherwise == choice.path) return choice;
-  const Choice stays = Predict(otherwise, from, to, buffer, load);
-  return IsClearlyLess(choice, stays) ? choice : stays;
+PathChoice TransportSelector::Choose(PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept {
+  const PathChoice best = model_.Best(from, to, buffer, load);
+  const std::size_t otherwise = DefaultPath(model_, from, to);
+  if (otherwise == CostModel::kNoPath || otherwise == best.path) return best;
+  const PathChoice stays = model_.Predict(otherwise, from, to, buffer, load);
+  return IsClearlyLess(best, stays) ? best : stays;
 }
 
 bool TransportSelector::BroadcastPays(const Choice& broadcast, const Choice& slowest) noexcept {
@@ -180,13 +131,13 @@ bool TransportSelector::BroadcastPays(const Choice& broadcast, const Choice& slo
 
 void TransportSelector::ChooseAll(PartId from, std::span<const PartId> to, std::span<const BufferShape> buffers,
                                   std::uint32_t senders, std::span<Choice> choices) const noexcept {
-  const auto has_link = [&](PartId q) {
-    const std::size_t p = model_.links_apart() ? DefaultPath(from, q) : CostModel::kNoPath;
-    return p != CostModel::kNoPath && paths_[p]->name() == "p2p-direct";
-  };
+  const std::size_t direct = model_.Find("p2p-direct");
   std::array<bool, kMaxDevices> linked{};
   std::uint32_t over_links = 0;
-  for (std::size_t i = 0; i < buffers.size(); ++i) over_links += (linked[i] = has_link(to[i])) ? 1 : 0;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    linked[i] = model_.links_apart() && model_.Joins(direct, from, to[i]);
+    over_links += linked[i] ? 1 : 0;
+  }
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     const std::uint32_t contending = linked[i] ? over_links : static_cast<std::uint32_t>(buffers.size()) - over_links;
     choices[i] = Choose(from, to[i], buffers[i], {.buffers = contending, .senders = senders});

@@ -24,18 +24,6 @@ namespace chatty {
 std::vector<std::string_view> SelectPaths(const CommSpec& spec, DeviceKind kind, const CostModel& model,
                                           const PairBytesTable& capacities, bool collectives);
 
-/// What MakeTransport would allocate for all of these paths.
-TransportMemory MeasurePaths(std::span<const std::string_view> paths, DeviceKind kind, const PairBytesTable& capacities,
-                             const TransportOptions& options);
-
-/// The properties of a buffer that determine its time.
-struct BufferShape {
-  Encoding encoding = Encoding::kDense;  ///< of its entries
-  std::size_t bytes = 0;                 ///< its length
-  std::size_t entries = 0;               ///< of a sparse buffer, or places of a bitmap
-  bool payload = false;  ///< of an operator program, which unpacks later; else packed and unpacked by an engine's steps
-};
-
 /// When a device sends one buffer to all others, which each of them searches, instead of one buffer to each.
 enum class Broadcasts : std::uint8_t {
   kNever,
@@ -52,13 +40,7 @@ bool BroadcastsMayPay(std::span<const std::string_view> paths, const CostModel& 
 /// calls belong to the threads that Transport states.
 class TransportSelector {
  public:
-  /// The path of one message, and its predicted time in microseconds: infinite where the model has none.
-  struct Choice {
-    std::uint8_t path = 0;  ///< by index
-    double us = 0;          ///< infinite: unknown
-    double error = 0;       ///< relative, of the prediction
-    Load load = {};         ///< that the prediction assumes
-  };
+  using Choice = PathChoice;  ///< of a path of this run
 
   /// Takes ownership of the paths. `collectives`: the run calls BeginCollective.
   TransportSelector(std::vector<std::unique_ptr<Transport>> paths, Broadcasts broadcasts, bool collectives,
@@ -77,8 +59,8 @@ class TransportSelector {
   bool collective() const noexcept { return collective_; }        ///< some path needs BeginCollective
 
   /// The path for one buffer: the pair's default path, or the one of least predicted time if that saves more than the error
-  /// of the predictions. The default is the first zero-copy path of the pair by the order of SelectPaths: a buffer on it has
-  /// its header with it, so that the sender waits for no length.
+  /// of the predictions. The default is the first zero-copy path that joins the pair: a buffer on it has its header with it,
+  /// so that the sender waits for no length.
   Choice Choose(PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept;
   /// As Choose, for all buffers that `from` sends at once, under their joint load. Buffer i goes to to[i]. Where links are
   /// apart from ways to host memory (CostModel::links_apart), buffers of pairs with a link are no load for the others.
@@ -92,7 +74,9 @@ class TransportSelector {
   static bool BroadcastPays(const Choice& broadcast, const Choice& slowest) noexcept;
 
   /// The choice of a path of this run, whether it is good or not. `to` equal to `from`: a broadcast.
-  Choice Predict(std::size_t path, PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept;
+  Choice Predict(std::size_t path, PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept {
+    return model_.Predict(path, from, to, buffer, load);
+  }
 
   /// As Transport::BeginCollective, for all paths: `incoming[from]` or `broadcast[from]` bytes travel on `path[from]`.
   void BeginCollective(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
@@ -102,12 +86,8 @@ class TransportSelector {
   bool reusable() const noexcept;  ///< all paths are
 
  private:
-  /// The path that is taken unless another is faster by more than the model's error; kNoPath where none is zero-copy.
-  std::size_t DefaultPath(PartId from, PartId to) const noexcept;
-
   std::vector<std::unique_ptr<Transport>> paths_;
-  std::vector<std::size_t> in_model_;  // index of each path
-  CostModel model_;
+  CostModel model_;  // of these paths
   std::string name_;
   Broadcasts broadcasts_ = Broadcasts::kNever;
   bool collective_ = false;

@@ -276,13 +276,14 @@ std::vector<DeviceMemory> MeasureMemory(std::span<const ProgramMemory> programs,
     if (parts < 2) continue;
     const CommPlan plan = programs[i].exchange ? PlanExchanges(ExchangeCapacities(programs[i], shapes), options, kind, model)
                                                : PlanComm(subgraphs[i], programs[i], options, kind, model);
-    const TransportMemory buffers = MeasurePaths(plan.paths, kind, plan.capacities, plan.options);
+    for (const std::string_view path : plan.paths) {
+      const TransportMemory buffers = MeasureTransport(path, kind, plan.capacities, plan.options);
+      for (std::size_t d = 0; d < parts; ++d) devices[d].buffers += buffers.devices[d];
+    }
     for (std::size_t d = 0; plan.broadcasts != Broadcasts::kNever && d < parts; ++d)
       devices[d].buffers += UnionMap::BytesFor(kind, subgraphs[i][d]);
     const bool sums = !programs[i].exchange && !programs[i].asynchronous && options.comm.state == StatePath::kNccl;
-    for (std::size_t d = 0; d < parts; ++d) {
-      devices[d].buffers += buffers.devices[d] + (sums ? parts * kRoundWords * sizeof(std::uint64_t) : 0);
-    }
+    for (std::size_t d = 0; sums && d < parts; ++d) devices[d].buffers += parts * kRoundWords * sizeof(std::uint64_t);
   }
   return devices;
 }

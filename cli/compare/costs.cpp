@@ -16,12 +16,9 @@ std::optional<CostCurves> KnownCurves(const DeviceSelection& selection, std::str
   if (devices < 2) return std::nullopt;
   try {
     const Topology topology = DiscoverTopology(selection, threads);
-    CostModel model = KnownCosts(topology, LinkMask::Parse(MaskFor(links, devices), devices));
-    for (std::size_t path = 0; path < model.paths().size(); ++path) {  // nominal costs have a line for some that cannot
-      const TransportInfo* const transport = FindTransport(model.paths()[path]);
-      if (transport != nullptr && chatty::CanJoin(*transport, selection)) continue;
-      model.set_cost(path, 0, 1, MeasuredLoad::kAlone, Cost{});
-    }
+    // Nominal costs have a line for some paths that cannot join the devices.
+    const CostModel model =
+        KnownCosts(topology, LinkMask::Parse(MaskFor(links, devices), devices)).Of(PathsOfAuto(selection));
     return CurvesOf(model, fmt::format("{} to {}", topology.devices()[0].label, topology.devices()[1].label), 0, 1);
   } catch (const std::exception&) {  // the page says that there are none, and is not lost for them
     return std::nullopt;

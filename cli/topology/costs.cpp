@@ -152,9 +152,9 @@ Json CostsJson(const CostReport& report) {
   });
   ForEachPair(model.devices(), [&](std::size_t from, std::size_t to) {
     for (const std::size_t bytes : kSizes) {
-      const std::size_t best = model.Best(from, to, Encoding::kDense, bytes, 0);
-      const bool none = best == CostModel::kNoPath;
-      const bool extrapolated = !none && model.cost(best, from, to).Extrapolates(static_cast<double>(bytes));
+      const std::size_t best = model.Best(from, to, {.bytes = bytes, .payload = true}).path;
+      const bool none = !model.Joins(best, from, to);
+      const bool extrapolated = model.cost(best, from, to).Extrapolates(static_cast<double>(bytes));
       json["choices"].push_back({{"from", from},
                                  {"to", to},
                                  {"bytes", bytes},

@@ -70,7 +70,7 @@ TEST(CompareCosts, CurvesCrossWhereLinesMeet) {
   EXPECT_EQ(curves.crossings[1].after, "wide");
   for (const CostCurves::Crossing& crossing : curves.crossings) {
     const auto best = [&](double bytes) {
-      return model.paths()[model.Best(0, 1, Encoding::kDense, static_cast<std::size_t>(bytes), 0)];
+      return model.paths()[model.Best(0, 1, {.bytes = static_cast<std::size_t>(bytes)}).path];
     };
     EXPECT_EQ(best(crossing.bytes - 1), crossing.before);
     EXPECT_EQ(best(crossing.bytes + 2), crossing.after);

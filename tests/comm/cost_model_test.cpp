@@ -16,6 +16,17 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr Encoding kDense = Encoding::kDense, kSparse = Encoding::kSparse, kBitmap = Encoding::kBitmap;
 constexpr MeasuredLoad kAlone = MeasuredLoad::kAlone, kAllToAll = MeasuredLoad::kAllToAll;
 
+double Us(const CostModel& model, std::size_t path, std::size_t from, std::size_t to, Encoding encoding, std::size_t bytes,
+          std::size_t entries, Load load = {}) {
+  return model.Predict(path, from, to, {encoding, bytes, entries}, load).us;
+}
+
+/// The fastest path of a block of memory; kNoPath where none joins the pair.
+std::size_t BestPath(const CostModel& model, std::size_t from, std::size_t to, std::size_t bytes) {
+  const PathChoice best = model.Best(from, to, {.bytes = bytes});
+  return best.us < kInfinite ? best.path : CostModel::kNoPath;
+}
+
 /// What buffers take by a cost, as a calibration measures them.
 CostSamples SamplesOf(const Cost& truth) {
   const auto sample = [&](Encoding encoding, double bytes, double entries) {
@@ -65,21 +76,44 @@ TEST(CostModel, PathsThatDoNotJoinAPairTakeForEver) {
   CostModel model({"a", "b"}, 3);
   EXPECT_EQ(model.Find("b"), 1u);
   EXPECT_EQ(model.Find("c"), CostModel::kNoPath);
-  EXPECT_EQ(model.PredictUs(0, 0, 1, kDense, 8, 0), kInfinite);
-  EXPECT_EQ(model.PredictUs(0, 0, 0, kDense, 8, 0), kInfinite);
-  EXPECT_EQ(model.PredictUs(0, 0, 1, kSparse, 8, 0, {2, 3}), kInfinite);
-  EXPECT_EQ(model.Best(0, 1, kDense, 8, 0), CostModel::kNoPath);
+  EXPECT_EQ(Us(model, 0, 0, 1, kDense, 8, 0), kInfinite);
+  EXPECT_EQ(Us(model, 0, 0, 0, kDense, 8, 0), kInfinite);
+  EXPECT_EQ(Us(model, 0, 0, 1, kSparse, 8, 0, {2, 3}), kInfinite);
+  EXPECT_EQ(BestPath(model, 0, 1, 8), CostModel::kNoPath);
   model.set_cost(1, 0, 1, kAlone, {4, 1e-3, 0.5});
   EXPECT_TRUE(model.Joins(1, 0, 1));
   EXPECT_FALSE(model.Joins(1, 1, 0));
-  EXPECT_EQ(model.Best(0, 1, kDense, 8, 0), 1u);
-  EXPECT_DOUBLE_EQ(model.PredictUs(1, 0, 1, kSparse, 1000, 2), 4 + 1 + 1);
+  EXPECT_EQ(BestPath(model, 0, 1, 8), 1u);
+  EXPECT_DOUBLE_EQ(Us(model, 1, 0, 1, kSparse, 1000, 2), 4 + 1 + 1);
+}
+
+TEST(CostModel, OfSomePathsItKeepsTheCosts) {
+  CostModel model({"a", "b", "c"}, 3);
+  model.SetMachine(machines::NvSwitch(3));
+  model.set_measured(true);
+  model.set_cost(1, 0, 1, kAlone, {4, 1e-3});
+  model.set_cost(1, 0, 1, kAllToAll, {9, 1e-3});
+  model.set_cost(2, 2, 2, kAlone, {7, 1e-3});
+  constexpr std::string_view kSome[] = {"c", "d", "b"};
+  const CostModel some = model.Of(kSome);
+  EXPECT_EQ(some.paths(), (std::vector<std::string>{"c", "d", "b"}));
+  EXPECT_EQ(some.engine_us(), model.engine_us());
+  EXPECT_TRUE(some.measured() && some.links_apart());
+  std::size_t costs = 0;
+  some.ForEachCost([&](std::size_t path, std::size_t from, std::size_t to, MeasuredLoad load, const Cost& cost) {
+    EXPECT_EQ(cost, model.cost(model.Find(some.paths()[path]), from, to, load));
+    ++costs;
+  });
+  EXPECT_EQ(costs, 3u);
+  EXPECT_EQ(some.Best(0, 1, {.bytes = 1000, .payload = true}).path, 2);
+  EXPECT_EQ(CostModel().Of(kSome).Best(0, 1, {}).us, kInfinite) << "of a model of no devices";
+  EXPECT_FALSE(CostModel().Joins(CostModel::kNoPath, 0, 1));
 }
 
 TEST(CostModel, LoadsLieBetweenAloneAndAllToAll) {
   CostModel model({"a"}, 4);
   const auto at = [&](PartId to, std::uint32_t buffers, std::uint32_t senders) {
-    return model.PredictUs(0, 0, to, kDense, 0, 0, {buffers, senders});
+    return Us(model, 0, 0, to, kDense, 0, 0, {buffers, senders});
   };
   model.set_cost(0, 0, 1, kAlone, {10});
   model.set_cost(0, 0, 1, kAllToAll, {65});
@@ -96,32 +130,31 @@ TEST(CostModel, LoadsLieBetweenAloneAndAllToAll) {
   CostModel two({"a"}, 2);
   two.set_cost(0, 0, 1, kAlone, {10});
   two.set_cost(0, 0, 1, kAllToAll, {16});
-  EXPECT_DOUBLE_EQ(two.PredictUs(0, 0, 1, kDense, 0, 0, {1, 2}), 16);
-  EXPECT_DOUBLE_EQ(two.PredictUs(0, 0, 1, kDense, 0, 0, {5, 1}), 10) << "one buffer at most";
+  EXPECT_DOUBLE_EQ(Us(two, 0, 0, 1, kDense, 0, 0, {1, 2}), 16);
+  EXPECT_DOUBLE_EQ(Us(two, 0, 0, 1, kDense, 0, 0, {5, 1}), 10) << "one buffer at most";
 }
 
 TEST(CostModel, EncodingsDifferInGammaAndInBytesOfBitmaps) {
   CostModel model({"a"}, 2);
   model.set_cost(0, 0, 1, kAlone, {10, 1, 0.25, 0.125, 1.5});
   model.set_cost(0, 0, 1, kAllToAll, {20, 1, 0.25, 0.125, 1.5});
-  EXPECT_DOUBLE_EQ(model.PredictUs(0, 0, 1, kDense, 8, 0), 18);
-  EXPECT_DOUBLE_EQ(model.PredictUs(0, 0, 1, kSparse, 8, 64), 10 + 8 + 16);
-  EXPECT_DOUBLE_EQ(model.PredictUs(0, 0, 1, kBitmap, 8, 64), 10 + 12 + 8);
-  EXPECT_DOUBLE_EQ(model.PredictUs(0, 0, 1, kBitmap, 8, 64, {1, 2}), 20 + 12 + 8);
-  EXPECT_EQ(model.PredictUs(0, 1, 0, kSparse, 8, 64), kInfinite);
+  EXPECT_DOUBLE_EQ(Us(model, 0, 0, 1, kDense, 8, 0), 18);
+  EXPECT_DOUBLE_EQ(Us(model, 0, 0, 1, kSparse, 8, 64), 10 + 8 + 16);
+  EXPECT_DOUBLE_EQ(Us(model, 0, 0, 1, kBitmap, 8, 64), 10 + 12 + 8);
+  EXPECT_DOUBLE_EQ(Us(model, 0, 0, 1, kBitmap, 8, 64, {1, 2}), 20 + 12 + 8);
+  EXPECT_EQ(Us(model, 0, 1, 0, kSparse, 8, 64), kInfinite);
 }
 
 /// The names of paths from the fastest to the slowest for a block of memory.
 std::vector<std::string> FastestFirst(const CostModel& model, std::size_t from, std::size_t to, std::size_t bytes) {
   std::vector<std::pair<double, std::string>> times;
   for (std::size_t path = 0; path < model.paths().size(); ++path) {
-    if (model.Joins(path, from, to))
-      times.emplace_back(model.PredictUs(path, from, to, kDense, bytes, 0), model.paths()[path]);
+    if (model.Joins(path, from, to)) times.emplace_back(Us(model, path, from, to, kDense, bytes, 0), model.paths()[path]);
   }
   std::stable_sort(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> names;
   for (const auto& [time, name] : times) names.push_back(name);
-  const std::size_t best = model.Best(from, to, kDense, bytes, 0);
+  const std::size_t best = BestPath(model, from, to, bytes);
   EXPECT_EQ(best == CostModel::kNoPath ? std::vector<std::string>() : std::vector{model.paths()[best]},
             std::vector(names.begin(), names.begin() + (names.empty() ? 0 : 1)));
   return names;
@@ -175,7 +208,7 @@ TEST(NominalCosts, EachPairHasTheFastestPathThatItsLinkAllows) {
             "p2p-direct");
   const CostModel dgx = CostModel::Nominal(machines::Dgx1(), kFive);
   const std::size_t direct = dgx.Find("p2p-direct");
-  EXPECT_GT(dgx.PredictUs(direct, 0, 1, kDense, 1 << 24, 0), 1.5 * dgx.PredictUs(direct, 0, 3, kDense, 1 << 24, 0))
+  EXPECT_GT(Us(dgx, direct, 0, 1, kDense, 1 << 24, 0), 1.5 * Us(dgx, direct, 0, 3, kDense, 1 << 24, 0))
       << "one link, or two";
 }
 
@@ -185,12 +218,12 @@ TEST(NominalCosts, PathsJoinWhatTheyCan) {
     const CostModel model = CostModel::Nominal(topology, kFive);
     const std::size_t nccl = model.Find("nccl");
     EXPECT_FALSE(model.Joins(nccl, 0, 1)) << topology.link(0, 1).bandwidth;
-    EXPECT_EQ(model.PredictUs(nccl, 0, 0, kDense, 4, 0), kInfinite);
+    EXPECT_EQ(Us(model, nccl, 0, 0, kDense, 4, 0), kInfinite);
   }
   const CostModel model = CostModel::Nominal(machines::NoPeers(), kFive);
   EXPECT_FALSE(model.Joins(model.Find("p2p-direct"), 0, 1));
   EXPECT_FALSE(model.Joins(model.Find("p2p-copy"), 0, 1));
-  EXPECT_EQ(model.PredictUs(model.Find("p2p-copy"), 0, 0, kDense, 4, 0), kInfinite);
+  EXPECT_EQ(Us(model, model.Find("p2p-copy"), 0, 0, kDense, 4, 0), kInfinite);
 }
 
 TEST(NominalCosts, LoadsAreNoFasterAlone) {
@@ -198,19 +231,19 @@ TEST(NominalCosts, LoadsAreNoFasterAlone) {
   for (std::size_t path = 0; path < model.paths().size(); ++path) {
     if (!model.Joins(path, 0, 1)) continue;
     for (const std::size_t bytes : {std::size_t{64}, std::size_t{1} << 24}) {
-      const double alone = model.PredictUs(path, 0, 1, kDense, bytes, bytes / 8),
-                   all = model.PredictUs(path, 0, 1, kDense, bytes, bytes / 8, {3, 4});
+      const double alone = Us(model, path, 0, 1, kDense, bytes, bytes / 8),
+                   all = Us(model, path, 0, 1, kDense, bytes, bytes / 8, {3, 4});
       EXPECT_GT(all, alone) << model.paths()[path];
       EXPECT_LT(all, kInfinite);
-      EXPECT_GE(model.PredictUs(path, 0, 0, kDense, bytes, 0, {1, 4}), model.PredictUs(path, 0, 0, kDense, bytes, 0))
+      EXPECT_GE(Us(model, path, 0, 0, kDense, bytes, 0, {1, 4}), Us(model, path, 0, 0, kDense, bytes, 0))
           << model.paths()[path];
-      EXPECT_LT(model.PredictUs(path, 0, 0, kDense, bytes, 0, {1, 4}), kInfinite);
+      EXPECT_LT(Us(model, path, 0, 0, kDense, bytes, 0, {1, 4}), kInfinite);
     }
   }
   // One to three others: copies are quicker to begin, NCCL's ring tells each byte once.
   const std::size_t copies = model.Find("p2p-copy"), nccl = model.Find("nccl");
-  EXPECT_LT(model.PredictUs(copies, 0, 0, kDense, 1 << 16, 0), model.PredictUs(nccl, 0, 0, kDense, 1 << 16, 0));
-  EXPECT_GT(model.PredictUs(copies, 0, 0, kDense, 128 << 20, 0), model.PredictUs(nccl, 0, 0, kDense, 128 << 20, 0));
+  EXPECT_LT(Us(model, copies, 0, 0, kDense, 1 << 16, 0), Us(model, nccl, 0, 0, kDense, 1 << 16, 0));
+  EXPECT_GT(Us(model, copies, 0, 0, kDense, 128 << 20, 0), Us(model, nccl, 0, 0, kDense, 128 << 20, 0));
 }
 
 TEST(NominalCosts, AccessOneWayIsNone) {
@@ -226,8 +259,7 @@ TEST(NominalCosts, AccessOneWayIsNone) {
   const CostModel none = CostModel::Nominal(Masked(machines::NvSwitch(2), LinkMask::Parse("none", 2)));
   for (std::size_t path = 0; path < none.paths().size(); ++path) {
     if (none.paths()[path] == "nccl") continue;  // the type of the link says what buffers share
-    EXPECT_EQ(model.PredictUs(path, 0, 1, kDense, 1 << 20, 0), none.PredictUs(path, 0, 1, kDense, 1 << 20, 0))
-        << none.paths()[path];
+    EXPECT_EQ(Us(model, path, 0, 1, kDense, 1 << 20, 0), Us(none, path, 0, 1, kDense, 1 << 20, 0)) << none.paths()[path];
   }
 }
 
@@ -241,9 +273,9 @@ TEST(NominalCosts, HostDevicesShareMemory) {
   const CostModel model = CostModel::Nominal(topology);
   const std::size_t host = model.Find("host"), direct = model.Find("p2p-direct"), staged = model.Find("staged");
   for (const std::size_t bytes : {std::size_t{4}, std::size_t{1} << 20}) {
-    EXPECT_EQ(model.Best(0, 1, kDense, bytes, 0), host);
-    EXPECT_EQ(model.PredictUs(host, 0, 1, kDense, bytes, 0), model.PredictUs(direct, 0, 1, kDense, bytes, 0));
-    EXPECT_LT(model.PredictUs(direct, 0, 1, kDense, bytes, 0), model.PredictUs(staged, 0, 1, kDense, bytes, 0));
+    EXPECT_EQ(BestPath(model, 0, 1, bytes), host);
+    EXPECT_EQ(Us(model, host, 0, 1, kDense, bytes, 0), Us(model, direct, 0, 1, kDense, bytes, 0));
+    EXPECT_LT(Us(model, direct, 0, 1, kDense, bytes, 0), Us(model, staged, 0, 1, kDense, bytes, 0));
   }
   EXPECT_FALSE(model.Joins(model.Find("nccl"), 0, 1));
 }
@@ -252,10 +284,10 @@ TEST(NominalCosts, EveryDescribedMachineHasAPathForEachPair) {
   for (const auto& [file, topology] : machines::All()) {
     const CostModel model = CostModel::Nominal(topology);
     for (std::size_t from = 0; from < topology.size(); ++from) {
-      EXPECT_NE(model.Best(from, from, kDense, 1 << 20, 0), CostModel::kNoPath) << file;
+      EXPECT_NE(BestPath(model, from, from, 1 << 20), CostModel::kNoPath) << file;
       for (std::size_t to = 0; to < topology.size(); ++to) {
         if (from == to) continue;
-        EXPECT_NE(model.Best(from, to, kDense, 1 << 20, 0), CostModel::kNoPath) << file;
+        EXPECT_NE(BestPath(model, from, to, 1 << 20), CostModel::kNoPath) << file;
       }
     }
   }

@@ -136,7 +136,7 @@ TEST_F(SelectorTest, TheErrorIsThatOfTheLoad) {
   const TransportSelector selector = Between({"p2p-direct", "staged"}, model);
   EXPECT_EQ(selector.path_name(selector.Choose(0, 1, Block(1000), {}).path), "staged");
   EXPECT_EQ(selector.path_name(selector.Choose(0, 1, Block(1000), {3, kDevices}).path), "p2p-direct");
-  EXPECT_DOUBLE_EQ(model.CostUnder(1, 0, 1, {3, 1}).error, 0.3 * 2 / 11) << "3 of 12 buffers";
+  EXPECT_DOUBLE_EQ(model.Predict(1, 0, 1, Block(1000), {3, 1}).error, 0.3 * 2 / 11) << "3 of 12 buffers";
   const TransportSelector::Choice broadcast{0, 80, 0.1}, unsure{0, 80, 0.3}, pairs{0, 100, 0.15};
   EXPECT_TRUE(TransportSelector::BroadcastPays(broadcast, pairs));
   EXPECT_FALSE(TransportSelector::BroadcastPays(unsure, pairs));
