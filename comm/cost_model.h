@@ -29,6 +29,10 @@ struct Cost {
   double error = 0;          ///< mean of |predicted - measured| / measured over the measured blocks; 0 for nominal costs
   double largest = 0;  ///< bytes of the largest measured block: beyond it the line is extrapolated; 0 for nominal costs
 
+  /// All members, in the order in which they are kept.
+  static constexpr double Cost::*kFigures[] = {&Cost::alpha_us, &Cost::beta_us_per_byte, &Cost::entry_us,
+                                               &Cost::place_us, &Cost::bitmap_factor,    &Cost::error,
+                                               &Cost::largest};
   /// @{
   /// Of an encoding. Dense buffers have no gamma.
   double Beta(Encoding encoding) const noexcept {

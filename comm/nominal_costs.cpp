@@ -1,9 +1,9 @@
 // Costs before anything is measured: from the links of a topology and constants of known machines. All machine constants of
 // the cost model are here.
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "chatty/comm/cost_model.h"
@@ -17,10 +17,12 @@ namespace {
 struct Way {
   double us = 0, share = 0;
 };
-/// The ways of a path: the link, or else the slower of two ways to host memory.
-struct GpuPath {
+/// What is known of a path.
+struct KnownPath {
   std::string_view name;
-  Way link, host;
+  Way link, host;     ///< between GPUs: over their link, or else by the slower of two ways to host memory
+  int copies = -1;    ///< between host devices: copies of a buffer beside packing and unpacking; -1: does not join them
+  bool once = false;  ///< a broadcast is packed, or sent, once for all
 };
 // Measured on H200s with CUDA 13.0 for 4 KB and for long buffers; other GPUs differ less from these than paths from each
 // other. Over NVLink a copy gets 394 of 450 GB/s and a kernel that stores 369, alone. The faster one differs by machine, and
@@ -28,11 +30,12 @@ struct GpuPath {
 // kernels cross it twice, and packets of a staged buffer overlap, at a loss of a tenth. NCCL's latency is from its own
 // tuning tables: the base latency of its ring with the low-latency protocol, and a hop over NVLink or half of a flag's round
 // trip in host memory. There both GPUs cross PCIe in small steps.
-constexpr GpuPath kGpuPaths[] = {{"p2p-direct", {3.5, 0.85}, {}},
-                                 {"p2p-copy", {5.2, 0.85}, {}},
-                                 {"nccl", {7.4, 0.72}, {8.3, 0.35}},
-                                 {"uva", {}, {7.8, 0.82 / 2}},
-                                 {"staged", {}, {11, 0.87 / 1.1}}};
+constexpr KnownPath kPaths[] = {{"host", {}, {}, 0, true},
+                                {"p2p-direct", {3.5, 0.85}, {}, 0},
+                                {"p2p-copy", {5.2, 0.85}, {}},
+                                {"nccl", {7.4, 0.72}, {8.3, 0.35}, -1, true},
+                                {"uva", {}, {7.8, 0.82 / 2}, 0, true},
+                                {"staged", {}, {11, 0.87 / 1.1}, 2}};
 constexpr double kLaunchUs = 2.9;       // a kernel behind another
 constexpr double kSynchroniseUs = 5.6;  // launch and synchronise 8.5 us, less the launch
 constexpr double kNcclRankUs = 5;       // broadcasts of 4 KB: 18 us to one other, 29 to three
@@ -50,72 +53,48 @@ constexpr double kWakeUs = 5, kHostBytesPerUs = 10e3, kHostEntryUs = 1e-2, kHost
 /// and `pagerank` between two H100s (docs/performance/exchange-and-paths.md).
 constexpr double kEngineUs = 8;
 
-constexpr std::string_view kKnownPaths[] = {"host", "p2p-direct", "p2p-copy", "nccl", "uva", "staged"};
+bool OnHosts(const Topology& topology) { return topology.devices().front().kind == DeviceKind::kHost; }
 
-class Nominals {
- public:
-  explicit Nominals(const Topology& topology) : topology_(topology) {
-    for (std::size_t a = 0; a < topology.size(); ++a) {
-      for (std::size_t b = 0; b < a; ++b) distinct_ = distinct_ && !OnOneGpu(topology, a, b);
-    }
+/// The cost of a pair while its sender has so many buffers under way. With `all`, its receiver unpacks as many.
+Cost NominalOfPair(const Topology& topology, const KnownPath& path, std::size_t from, std::size_t to, double buffers,
+                   bool all) {
+  const bool over_link = path.link.share > 0 && ReachEachOther(topology, from, to);
+  const double unpacked = all ? buffers : 1;
+  if (OnHosts(topology)) {  // memory is shared: paths differ in how often bytes are copied; threads pack buffers one by one
+    if (path.copies < 0 || (path.link.share > 0 && !over_link)) return {};
+    return {kWakeUs + 0.2 * path.copies, (2 + path.copies) / kHostBytesPerUs * buffers, kHostEntryUs * unpacked,
+            kHostPlaceUs * unpacked};
   }
+  const Way& way = over_link ? path.link : path.host;
+  if (way.share == 0) return {};
+  const Link& link = topology.link(from, to);
+  const auto bytes_per_us = [](double bandwidth) { return (bandwidth > 0 ? bandwidth : kAssumedBandwidth) / 1e6; };
+  const auto to_host = [&](std::size_t device) { return bytes_per_us(topology.devices()[device].host.bandwidth); };
+  const double width = over_link ? bytes_per_us(link.bandwidth) : std::min(to_host(from), to_host(to));
+  const double launches = 2 + (all ? 2 : 1) * (buffers - 1);
+  Cost cost{launches * kLaunchUs + kSynchroniseUs + way.us, 1 / (way.share * width), kEntryUs * unpacked,
+            kPlaceUs * unpacked, path.name == "uva" ? kBitmapFactor : 1};
+  if (path.name == "staged") cost.alpha_us += kFirstPacketBytes * cost.beta_us_per_byte;
+  const bool own_way = over_link && link.type == LinkType::kNvlink && !link.switched;  // no other buffer takes it
+  if (!own_way) cost.beta_us_per_byte *= buffers;
+  return cost;
+}
 
-  /// `to` equal to `from`: of a broadcast, the slowest of the ways to all others.
-  Cost Of(std::string_view path, std::size_t from, std::size_t to, bool all) const {
-    const auto others = static_cast<double>(topology_.size() - 1);
-    if (from != to) return Pair(path, from, to, all ? others : 1, all);
-    const bool once = path == "uva" || path == "host" || path == "nccl";  // packed or sent once for all
-    double buffers = once && !all ? 1 : others;
-    if (host() && once && all) buffers = (1 + others) / 2;  // and unpacked by each
-    Cost worst{0};
-    for (std::size_t other = 0; other < topology_.size(); ++other) {
-      if (other == from) continue;
-      const Cost cost = Pair(path, from, other, buffers, all);
-      worst.alpha_us = std::max(worst.alpha_us, cost.alpha_us + (path == "nccl" ? kNcclRankUs * (others - 1) : 0));
-      worst.beta_us_per_byte = std::max(worst.beta_us_per_byte, cost.beta_us_per_byte);
-      worst.entry_us = std::max(worst.entry_us, cost.entry_us);
-      worst.place_us = std::max(worst.place_us, cost.place_us);
-      worst.bitmap_factor = cost.bitmap_factor;
-    }
-    return worst;
+/// The cost of a pair; `to` equal to `from`: of a broadcast, the slowest of the ways to all others.
+Cost NominalOf(const Topology& topology, const KnownPath& path, std::size_t from, std::size_t to, bool all) {
+  const auto others = static_cast<double>(topology.size() - 1);
+  if (from != to) return NominalOfPair(topology, path, from, to, all ? others : 1, all);
+  double buffers = path.once && !all ? 1 : others;
+  if (OnHosts(topology) && path.once && all) buffers = (1 + others) / 2;  // and unpacked by each
+  Cost worst{0};
+  for (std::size_t other = 0; other < topology.size(); ++other) {
+    if (other == from) continue;
+    Cost cost = NominalOfPair(topology, path, from, other, buffers, all);
+    if (path.name == "nccl") cost.alpha_us += kNcclRankUs * (others - 1);
+    for (const auto figure : Cost::kFigures) worst.*figure = std::max(worst.*figure, cost.*figure);
   }
-
- private:
-  bool host() const { return topology_.devices().front().kind == DeviceKind::kHost; }
-
-  /// The cost of a pair while its sender has so many buffers under way. With `all`, its receiver unpacks as many.
-  Cost Pair(std::string_view path, std::size_t from, std::size_t to, double buffers, bool all) const {
-    const bool peers = ReachEachOther(topology_, from, to);
-    const double unpacked = all ? buffers : 1;
-    if (host()) {  // memory is shared: paths differ in how often bytes are copied; threads pack buffers one by one
-      const double copies = path == "staged" ? 2 : 0;
-      if (path == "p2p-copy" || path == "nccl" || (path == "p2p-direct" && !peers)) return {};
-      return {kWakeUs + 0.2 * copies, (2 + copies) / kHostBytesPerUs * buffers, kHostEntryUs * unpacked,
-              kHostPlaceUs * unpacked};
-    }
-    const auto known =
-        std::find_if(std::begin(kGpuPaths), std::end(kGpuPaths), [&](const GpuPath& one) { return one.name == path; });
-    if (known == std::end(kGpuPaths) || (path == "nccl" && !distinct_)) return {};
-    const bool over_link = peers && known->link.share > 0;
-    const Way& way = over_link ? known->link : known->host;
-    if (way.share == 0) return {};
-    const auto bytes_per_us = [](double bandwidth) { return (bandwidth > 0 ? bandwidth : kAssumedBandwidth) / 1e6; };
-    const Link& link = topology_.link(from, to);
-    const double width = over_link ? bytes_per_us(link.bandwidth)
-                                   : std::min(bytes_per_us(topology_.devices()[from].host.bandwidth),
-                                              bytes_per_us(topology_.devices()[to].host.bandwidth));
-    const double launches = 2 + (all ? 2 : 1) * (buffers - 1);
-    Cost cost{launches * kLaunchUs + kSynchroniseUs + way.us, 1 / (way.share * width), kEntryUs * unpacked,
-              kPlaceUs * unpacked, path == "uva" ? kBitmapFactor : 1};
-    if (path == "staged") cost.alpha_us += kFirstPacketBytes * cost.beta_us_per_byte;
-    const bool own_way = over_link && link.type == LinkType::kNvlink && !link.switched;  // no other buffer takes it
-    if (!own_way) cost.beta_us_per_byte *= buffers;
-    return cost;
-  }
-
-  const Topology& topology_;
-  bool distinct_ = true;  ///< each device has a GPU of its own, as NCCL's communicators require
-};
+  return worst;
+}
 
 }  // namespace
 
@@ -125,17 +104,24 @@ void CostModel::SetMachine(const Topology& topology) {
 }
 
 CostModel CostModel::Nominal(const Topology& topology, std::span<const std::string_view> paths) {
-  if (paths.empty()) paths = kKnownPaths;
-  CostModel model(std::vector<std::string>(paths.begin(), paths.end()), topology.size());
+  std::vector<std::string> names(paths.begin(), paths.end());
+  for (const KnownPath& path : kPaths) {
+    if (paths.empty()) names.emplace_back(path.name);
+  }
+  const std::size_t devices = topology.size();
+  CostModel model(std::move(names), devices);
   model.SetMachine(topology);
-  if (topology.size() < 2) return model;
-  const Nominals nominals(topology);
-  for (std::size_t path = 0; path < paths.size(); ++path) {
-    for (std::size_t from = 0; from < topology.size(); ++from) {
-      for (std::size_t to = 0; to < topology.size(); ++to) {
-        for (const MeasuredLoad load : kAllLoads) {
-          model.set_cost(path, from, to, load, nominals.Of(paths[path], from, to, load == MeasuredLoad::kAllToAll));
-        }
+  bool distinct = true;  // each device has a GPU of its own, as NCCL's communicators require
+  for (std::size_t a = 0; a < devices; ++a) {
+    for (std::size_t b = 0; b < a; ++b) distinct = distinct && !OnOneGpu(topology, a, b);
+  }
+  for (const KnownPath& path : kPaths) {
+    const std::size_t index = model.Find(path.name);
+    if (index == kNoPath || devices < 2 || (path.name == "nccl" && !distinct)) continue;
+    for (std::size_t pair = 0; pair < devices * devices; ++pair) {
+      for (const MeasuredLoad load : kAllLoads) {
+        const std::size_t from = pair / devices, to = pair % devices;
+        model.set_cost(index, from, to, load, NominalOf(topology, path, from, to, load == MeasuredLoad::kAllToAll));
       }
     }
   }
