@@ -43,39 +43,15 @@ Effort EffortFor(DeviceKind kind, bool quick) {
   return quick ? Effort{25, 16 << 20, 3} : Effort{26, 256 << 20, 7};
 }
 
-/// The values of each device.
-class States {
- public:
-  States(std::span<Device* const> devices, unsigned bits) {
-    const std::size_t size = std::size_t{1} << bits;
-    for (Device* device : devices) {
-      device->MakeCurrent();
-      const auto words = [&](std::size_t count) { return memory_.emplace_back(*device, count).data(); };
-      states_.push_back({words(size), words(size), words(size / 32), bits});
-      probes::Prepare(*device, states_.back());
-      device->stream().Synchronize();
-    }
-  }
-  const probes::State& operator[](std::size_t device) const { return states_[device]; }
-
- private:
-  std::vector<Buffer<std::uint32_t>> memory_;
-  std::vector<probes::State> states_;
-};
-
-/// Which devices send to which at once.
-struct Pattern {
-  std::vector<std::pair<PartId, PartId>> buffers;  ///< from and to; a device and itself: its broadcast to all others
-  MeasuredLoad load = MeasuredLoad::kAlone;
-  bool Sends(PartId from, PartId to) const {
-    return std::find(buffers.begin(), buffers.end(), std::pair(from, to)) != buffers.end();
-  }
-};
+/// A buffer: from and to; a device and itself: its broadcast to all others.
+using Pair = std::pair<PartId, PartId>;
+/// Buffers that are under way at once.
+using Pattern = std::vector<Pair>;
 
 /// Sends buffers of a shape by a pattern, again and again.
 class PatternMeasurement {
  public:
-  PatternMeasurement(std::span<Device* const> devices, const States& states, Transport& transport)
+  PatternMeasurement(std::span<Device* const> devices, std::span<const probes::State> states, Transport& transport)
       : devices_(devices),
         states_(states),
         transport_(transport),
@@ -84,15 +60,15 @@ class PatternMeasurement {
         ends_(devices.size()) {}
 
   /// The median time in microseconds of each of the pattern's buffers.
-  std::vector<double> Run(const Pattern& pattern, const ProbeBuffer& buffer, int repetitions) {
-    std::vector<std::vector<double>> times(pattern.buffers.size());
+  std::vector<double> Run(const Pattern& pattern, const ProbeBuffer& shape, int repetitions) {
+    std::vector<std::vector<double>> times(pattern.size());
     const auto drive = [&](PartId me) {
       devices_[me]->MakeCurrent();
       for (int repetition = 0; repetition < kWarmUps + repetitions; ++repetition) {
-        Exchange(me, pattern, buffer, epoch_ + static_cast<std::uint64_t>(repetition));
+        Exchange(me, pattern, shape, epoch_ + static_cast<std::uint64_t>(repetition));
         Await("the others");
         for (std::size_t b = 0; b < times.size() && me == 0 && repetition >= kWarmUps; ++b) {
-          times[b].push_back(TimeOf(pattern.buffers[b]));
+          times[b].push_back(TimeOf(pattern[b]));
         }
       }
     };
@@ -120,7 +96,7 @@ class PatternMeasurement {
   void Await(std::string_view what) { barrier_.Arrive({&abort_, kPatience}, what); }
 
   /// From the begin of packing until the receiver, or the last receiver of a broadcast, has unpacked.
-  double TimeOf(std::pair<PartId, PartId> buffer) const {
+  double TimeOf(const Pair& buffer) const {
     const auto [from, to] = buffer;
     Clock::time_point last = begins_[from];
     for (PartId at = 0; at < devices_.size(); ++at) {
@@ -130,47 +106,44 @@ class PatternMeasurement {
   }
 
   /// One epoch as engines run it: pack and post, barrier, receive and unpack. All calls of the transport are here.
-  void Exchange(PartId me, const Pattern& pattern, const ProbeBuffer& buffer, std::uint64_t epoch) {
+  void Exchange(PartId me, const Pattern& pattern, const ProbeBuffer& shape, std::uint64_t epoch) {
     Device& device = *devices_[me];
-    const std::size_t bytes = buffer.bytes();
-    const auto pack = [&](std::byte* to) { probes::Pack(device, states_[me], to, buffer); };
-    const auto unpack = [&](const std::byte* from) { probes::Unpack(device, states_[me], from, buffer); };
-    std::vector<PartId> targets, sources;  // of pairs
+    const std::size_t bytes = shape.bytes();
     std::vector<std::size_t> incoming(devices_.size(), 0), broadcast(devices_.size(), 0);
-    for (PartId i = 1; i < devices_.size(); ++i) {
-      const auto after = static_cast<PartId>((me + i) % devices_.size());
-      const auto before = static_cast<PartId>((me + devices_.size() - i) % devices_.size());
-      if (pattern.Sends(me, after)) targets.push_back(after);
-      if (pattern.Sends(before, me)) sources.push_back(before);
+    bool in_place = true;
+    for (const auto& [from, to] : pattern) {
+      if (from == to) broadcast[from] = bytes;
+      if (from != to && to == me) incoming[from] = bytes;
+      if (from == me) in_place = in_place && transport_.IsZeroCopyReceive(from, to);
     }
-    for (const PartId from : sources) incoming[from] = bytes;
-    for (PartId root = 0; root < devices_.size(); ++root) broadcast[root] = pattern.Sends(root, root) ? bytes : 0;
-    const bool tells = broadcast[me] > 0;
-
     device.stream().Synchronize();
     Await("the others");
     begins_[me] = Clock::now();
-    for (const PartId to : targets) pack(transport_.Outbox(me, to, epoch));
-    if (tells) pack(transport_.BroadcastOutbox(me, epoch));
+    for (const auto& [from, to] : pattern) {
+      if (from != me) continue;
+      std::byte* const outbox = from == to ? transport_.BroadcastOutbox(me, epoch) : transport_.Outbox(me, to, epoch);
+      probes::Run(device, {.state = states_[me], .shape = shape, .packed = outbox});
+    }
     // Engines read a buffer's length before they start its copy.
-    const bool in_place =
-        (!tells || transport_.IsZeroCopyReceive(me, me)) &&
-        std::all_of(targets.begin(), targets.end(), [&](PartId to) { return transport_.IsZeroCopyReceive(me, to); });
     if (!in_place) device.stream().Synchronize({&abort_, kPatience});
-    for (const PartId to : targets) transport_.Post(me, to, bytes, epoch);
-    if (tells) transport_.Broadcast(me, bytes, epoch);
+    for (const auto& [from, to] : pattern) {
+      if (from == me && to == me) transport_.Broadcast(me, bytes, epoch);
+      if (from == me && to != me) transport_.Post(me, to, bytes, epoch);
+    }
     Await("the others' counts");
     transport_.BeginCollective(me, incoming, broadcast, epoch);
-    for (const PartId from : sources) unpack(transport_.Receive(me, from, bytes, epoch));
-    for (PartId root = 0; root < devices_.size(); ++root) {
-      if (root != me && broadcast[root] > 0) unpack(transport_.ReceiveBroadcast(me, root, bytes, epoch));
+    for (const auto& [from, to] : pattern) {
+      if (from == me || (to != me && to != from)) continue;
+      const std::byte* const received =
+          from == to ? transport_.ReceiveBroadcast(me, from, bytes, epoch) : transport_.Receive(me, from, bytes, epoch);
+      probes::Run(device, {.state = states_[me], .shape = shape, .received = received});
     }
     device.stream().Synchronize({&abort_, kPatience});
     ends_[me] = Clock::now();
   }
 
   std::span<Device* const> devices_;
-  const States& states_;
+  std::span<const probes::State> states_;
   Transport& transport_;
   Barrier barrier_;
   AbortToken abort_;
@@ -183,35 +156,35 @@ class PatternMeasurement {
 /// the host's. Sets the capacities. Throws OutOfMemoryError where even short blocks do not.
 std::size_t Longest(std::string_view path, std::span<Device* const> devices, std::size_t longest, TransportOptions& options,
                     PairBytesTable& capacities) {
-  const bool host = devices[0]->kind() == DeviceKind::kHost;
   const std::uint64_t available = AvailableHostMemory();
   for (;; longest /= 2) {
     capacities.assign(devices.size(), std::vector<std::size_t>(devices.size(), longest));
     for (std::size_t d = 0; d < devices.size(); ++d) capacities[d][d] = 0;
     options.broadcast.assign(devices.size(), longest);
-    const TransportMemory memory = MeasureTransport(path, devices[0]->kind(), capacities, options);
-    // Of the host's memory, and then of each GPU's, until one has too little.
-    std::uint64_t needed = memory.host, allowed = available > 0 ? available / 4 : ~std::uint64_t{0};
+    const TransportMemory buffers = MeasureTransport(path, devices[0]->kind(), capacities, options);
+    // What they take of the host's memory and of each GPU's, and what is free; 0: not known.
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> memories{{buffers.host, available / 4}};
     for (std::size_t d = 0; d < devices.size(); ++d) {
-      if (host) needed += memory.devices[d];
+      if (devices[d]->kind() == DeviceKind::kHost) {
+        memories[0].first += buffers.devices[d];
+      } else {
+        const auto shares = [&](const Device* other) { return other->index() == devices[d]->index(); };
+        const auto sharers = static_cast<std::uint64_t>(std::count_if(devices.begin(), devices.end(), shares));
+        memories.emplace_back(buffers.devices[d] * sharers, devices[d]->free_memory() / 2);
+      }
     }
-    for (std::size_t d = 0; d < devices.size() && !host && needed <= allowed; ++d) {
-      const auto sharers = static_cast<std::uint64_t>(std::count_if(
-          devices.begin(), devices.end(), [&](const Device* other) { return other->index() == devices[d]->index(); }));
-      if (devices[d]->free_memory() == 0) continue;  // not known
-      needed = memory.devices[d];
-      allowed = devices[d]->free_memory() / 2 / sharers;
-    }
-    if (needed <= allowed) return longest;
+    const auto over = std::find_if(memories.begin(), memories.end(),
+                                   [](const auto& memory) { return memory.second > 0 && memory.first > memory.second; });
+    if (over == memories.end()) return longest;
     if (longest <= kShort) {
       Throw<OutOfMemoryError>("buffers of {} bytes between {} devices need {} MiB, and {} may be taken", longest,
-                              devices.size(), needed >> 20, allowed >> 20);
+                              devices.size(), over->first >> 20, over->second >> 20);
     }
   }
 }
 
 /// Measures one path and sets its costs.
-void MeasurePath(CostModel& model, std::size_t path, std::span<Device* const> devices, const States& states,
+void MeasurePath(CostModel& model, std::size_t path, std::span<Device* const> devices, std::span<const probes::State> states,
                  const Effort& effort, const LinkMask& links) {
   const std::string& name = model.paths()[path];
   // Without a link, copies to peers and stores into their memory take the way of another path.
@@ -220,16 +193,19 @@ void MeasurePath(CostModel& model, std::size_t path, std::span<Device* const> de
     return !needs_link || (links.Allows(from, to) && devices[to]->AllowAccessBy(*devices[from]) &&
                            devices[from]->AllowAccessBy(*devices[to]));
   };
-  // All pairs at once, and all broadcasts.
-  Pattern pairs{{}, MeasuredLoad::kAllToAll}, broadcasts{{}, MeasuredLoad::kAllToAll};
-  for (PartId from = 0; from < devices.size(); ++from) {
-    const std::size_t before = pairs.buffers.size();
-    for (PartId to = 0; to < devices.size(); ++to) {
-      if (from != to && joined(from, to)) pairs.buffers.emplace_back(from, to);
+  // All pairs at once, and all broadcasts. Each device begins with the one after it, as in engines.
+  const auto parts = static_cast<PartId>(devices.size());
+  Pattern pairs, broadcasts;
+  std::vector<PartId> others(parts, 0);  // that a device is joined with
+  for (PartId distance = 1; distance < parts; ++distance) {
+    for (PartId from = 0; from < parts; ++from) {
+      const PartId to = (from + distance) % parts;
+      if (!joined(from, to)) continue;
+      pairs.emplace_back(from, to);
+      if (++others[from] == parts - 1) broadcasts.emplace_back(from, from);
     }
-    if (pairs.buffers.size() - before == devices.size() - 1) broadcasts.buffers.emplace_back(from, from);
   }
-  if (pairs.buffers.empty()) return;
+  if (pairs.empty()) return;
 
   TransportOptions options;
   options.links = links;
@@ -240,36 +216,34 @@ void MeasurePath(CostModel& model, std::size_t path, std::span<Device* const> de
   const std::size_t longest = Longest(name, devices, std::max(most, kShort), options, capacities);
   const std::unique_ptr<Transport> transport = MakeTransport(name, devices, capacities, options);
   PatternMeasurement measurement(devices, states, *transport);
+  const std::pair<CostSample CostSamples::*, ProbeBuffer> shapes[] = {
+      {&CostSamples::shortest, ProbeBuffer::Dense(0)},
+      {&CostSamples::middle, ProbeBuffer::Dense(std::min(kMiddle, longest / 16))},
+      {&CostSamples::longest, ProbeBuffer::Dense(longest)},
+      {&CostSamples::sparse, ProbeBuffer::Sparse(longest, effort.bits)},
+      {&CostSamples::empty, ProbeBuffer::Bitmap(longest / 4, 5, effort.bits)},
+      {&CostSamples::full, ProbeBuffer::Bitmap(longest, 1, effort.bits)}};
   // Measures a pattern and sets the costs of its buffers, or those of `all` if its only one stands for them.
-  const auto measure = [&](const Pattern& pattern, const Pattern& all) {
-    const auto time = [&](const ProbeBuffer& buffer) {
-      std::vector<CostSample> samples;
-      for (const double us : measurement.Run(pattern, buffer, buffer.bytes() <= kShort ? 21 : effort.repetitions)) {
-        samples.push_back({static_cast<double>(buffer.bytes()), static_cast<double>(buffer.entries()), us});
+  const auto measure = [&](const Pattern& pattern, MeasuredLoad load, const Pattern& all) {
+    std::vector<CostSamples> samples(pattern.size());
+    for (const auto& [sample, shape] : shapes) {
+      const std::vector<double> us = measurement.Run(pattern, shape, shape.bytes() <= kShort ? 21 : effort.repetitions);
+      for (std::size_t b = 0; b < us.size(); ++b) {
+        samples[b].*sample = {static_cast<double>(shape.bytes()), static_cast<double>(shape.entries()), us[b]};
       }
-      return samples;
-    };
-    const std::vector<CostSample> shortest = time(ProbeBuffer::Dense(0)),
-                                  middle = time(ProbeBuffer::Dense(std::min(kMiddle, longest / 16))),
-                                  block = time(ProbeBuffer::Dense(longest)),
-                                  sparse = time(ProbeBuffer::Sparse(longest, effort.bits)),
-                                  empty = time(ProbeBuffer::Bitmap(longest / 4, 5, effort.bits)),
-                                  full = time(ProbeBuffer::Bitmap(longest, 1, effort.bits));
-    for (std::size_t i = 0; i < all.buffers.size(); ++i) {
-      const auto& [from, to] = all.buffers[i];
-      const std::size_t b = pattern.buffers.size() == 1 ? 0 : i;
-      const Cost cost = FitCost({shortest[b], middle[b], block[b], sparse[b], empty[b], full[b]});
-      model.set_cost(path, from, to, pattern.load, cost);
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      model.set_cost(path, all[i].first, all[i].second, load, FitCost(samples[pattern.size() == 1 ? 0 : i]));
     }
   };
   for (const Pattern& all : {pairs, broadcasts}) {
-    if (all.buffers.empty()) continue;
-    measure(all, all);
+    if (all.empty()) continue;
+    measure(all, MeasuredLoad::kAllToAll, all);
     // Each buffer alone. Of host devices, which share one memory, the first stands for all.
     if (devices[0]->kind() == DeviceKind::kHost) {
-      measure({{all.buffers.front()}}, all);
+      measure({all.front()}, MeasuredLoad::kAlone, all);
     } else {
-      for (const auto& buffer : all.buffers) measure({{buffer}}, {{buffer}});
+      for (const Pair& buffer : all) measure({buffer}, MeasuredLoad::kAlone, {buffer});
     }
   }
 }
@@ -286,7 +260,16 @@ Calibration Calibrate(std::span<Device* const> devices, const CalibrationOptions
   result.model = CostModel(std::vector<std::string>(paths.begin(), paths.end()), parts);
   Effort effort = EffortFor(devices[0]->kind(), options.quick);
   while (devices[0]->kind() == DeviceKind::kHost && parts << effort.bits > kMostHostValues) --effort.bits;
-  const States states(devices, effort.bits);
+  std::vector<Buffer<std::uint32_t>> memory;
+  std::vector<probes::State> states;
+  for (Device* const device : devices) {
+    device->MakeCurrent();
+    const auto words = [&](std::size_t count) { return memory.emplace_back(*device, count).data(); };
+    const std::size_t size = std::size_t{1} << effort.bits;
+    states.push_back({words(size), words(size), words(size / 32), effort.bits});
+    probes::Run(*device, {.state = states.back()});
+    device->stream().Synchronize();
+  }
   for (std::size_t path = 0; path < paths.size(); ++path) {
     if (options.progress) options.progress(paths[path]);
     try {

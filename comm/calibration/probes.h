@@ -17,8 +17,8 @@ namespace chatty::probes {
 
 /// Stands for a program's values on a device, in its memory.
 struct State {
-  std::uint32_t* values = nullptr;    ///< 2^bits, made by Prepare
-  std::uint32_t* vertices = nullptr;  ///< the index of the value of each of 2^bits places, made by Prepare
+  std::uint32_t* values = nullptr;    ///< 2^bits
+  std::uint32_t* vertices = nullptr;  ///< the index of the value of each of 2^bits places
   std::uint32_t* marks = nullptr;     ///< a bit for each value, which an update sets
   unsigned bits = 0;                  ///< 5 to 31
 };
@@ -64,59 +64,69 @@ struct ProbeBuffer {
   std::size_t entries() const { return encoding == Encoding::kDense ? 0 : items; }
 };
 
-/// @{
-/// One item's part of Prepare, Pack and Unpack. Candidates are the sender's values, less one. The receiver always writes
-/// them, as it does with those that are better than what it has, and marks them, except of a dense buffer.
-CHATTY_FN void PrepareItem(const State& state, std::size_t i) {
-  state.values[i] = static_cast<std::uint32_t>(i) + 1;
-  state.vertices[i] = static_cast<std::uint32_t>(i);
-  if (i % 32 == 0) state.marks[i / 32] = 0;
-}
-CHATTY_FN void PackItem(const State& state, std::byte* buffer, const ProbeBuffer& shape, std::size_t i) {
-  if (shape.encoding == Encoding::kDense) {
-    Block block = reinterpret_cast<const Block*>(state.values)[i];
-    for (std::uint32_t& value : block.value) --value;
-    reinterpret_cast<Block*>(buffer)[i] = block;
-  } else if (shape.encoding == Encoding::kSparse) {
-    const auto index = static_cast<std::uint32_t>(i * shape.apart);
-    reinterpret_cast<Entry*>(buffer)[i] = {index, state.values[state.vertices[index]] - 1};
-  } else {
-    auto* const words = reinterpret_cast<std::uint32_t*>(buffer);
-    const std::uint32_t vertex = state.vertices[i];
-    if (i % 32 == 0) words[i / 32] = shape.word;
-    if ((shape.word >> (vertex % 32) & 1u) != 0) words[shape.items / 32 + (i >> shape.shift)] = state.values[vertex] - 1;
+/// What a step of a calibration does to each item: it packs a buffer, or unpacks it, or else makes values, vertices and
+/// marks. Candidates are the sender's values, less one. The receiver always writes them, as it does with those that are
+/// better than what it has, and marks them, except of a dense buffer.
+struct Step {
+  State state;                          ///< of the device
+  ProbeBuffer shape = {};               ///< of the buffer
+  std::byte* packed = nullptr;          ///< the buffer to pack
+  const std::byte* received = nullptr;  ///< the buffer to unpack
+  /// Number of items.
+  std::size_t items() const { return packed != nullptr || received != nullptr ? shape.items : std::size_t{1} << state.bits; }
+  /// Does one item's part.
+  CHATTY_FN void operator()(std::size_t i) const {
+    if (packed != nullptr) return Pack(i);
+    return received != nullptr ? Unpack(i) : Prepare(i);
   }
-}
-CHATTY_FN void UnpackItem(const State& state, const std::byte* buffer, const ProbeBuffer& shape, std::size_t i) {
-  if (shape.encoding == Encoding::kDense) {
-    Block block = reinterpret_cast<const Block*>(state.values)[i];
-    const Block candidates = reinterpret_cast<const Block*>(buffer)[i];
-    for (std::size_t k = 0; k < 4; ++k) {
-      block.value[k] = candidates.value[k] < block.value[k] ? candidates.value[k] : block.value[k];
-    }
-    reinterpret_cast<Block*>(state.values)[i] = block;
-    return;
-  }
-  Entry entry{static_cast<std::uint32_t>(i), 0};
-  if (shape.encoding == Encoding::kSparse) {
-    entry = reinterpret_cast<const Entry*>(buffer)[i];
-  } else {
-    const auto* const words = reinterpret_cast<const std::uint32_t*>(buffer);
-    if ((words[i / 32] >> (i % 32) & 1u) == 0) return;
-    entry.value = words[shape.items / 32 + (i >> shape.shift)];
-  }
-  const std::uint32_t vertex = state.vertices[entry.index];
-  atomics::Exchange(&state.values[vertex], entry.value);
-  atomics::Or<true>(&state.marks[vertex / 32], 1u << (vertex % 32));
-}
-/// @}
 
-/// @{
-/// Fills values, vertices and marks; packs a buffer of this shape; unpacks it.
-void Prepare(Device& device, const State& state);
-void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuffer& shape);
-void Unpack(Device& device, const State& state, const std::byte* buffer, const ProbeBuffer& shape);
-/// @}
+ private:
+  CHATTY_FN void Prepare(std::size_t i) const {
+    state.values[i] = static_cast<std::uint32_t>(i) + 1;
+    state.vertices[i] = static_cast<std::uint32_t>(i);
+    if (i % 32 == 0) state.marks[i / 32] = 0;
+  }
+  CHATTY_FN void Pack(std::size_t i) const {
+    if (shape.encoding == Encoding::kDense) {
+      Block block = reinterpret_cast<const Block*>(state.values)[i];
+      for (std::uint32_t& value : block.value) --value;
+      reinterpret_cast<Block*>(packed)[i] = block;
+    } else if (shape.encoding == Encoding::kSparse) {
+      const auto index = static_cast<std::uint32_t>(i * shape.apart);
+      reinterpret_cast<Entry*>(packed)[i] = {index, state.values[state.vertices[index]] - 1};
+    } else {
+      auto* const words = reinterpret_cast<std::uint32_t*>(packed);
+      const std::uint32_t vertex = state.vertices[i];
+      if (i % 32 == 0) words[i / 32] = shape.word;
+      if ((shape.word >> (vertex % 32) & 1u) != 0) words[shape.items / 32 + (i >> shape.shift)] = state.values[vertex] - 1;
+    }
+  }
+  CHATTY_FN void Unpack(std::size_t i) const {
+    if (shape.encoding == Encoding::kDense) {
+      Block block = reinterpret_cast<const Block*>(state.values)[i];
+      const Block candidates = reinterpret_cast<const Block*>(received)[i];
+      for (std::size_t k = 0; k < 4; ++k) {
+        block.value[k] = candidates.value[k] < block.value[k] ? candidates.value[k] : block.value[k];
+      }
+      reinterpret_cast<Block*>(state.values)[i] = block;
+      return;
+    }
+    Entry entry{static_cast<std::uint32_t>(i), 0};
+    if (shape.encoding == Encoding::kSparse) {
+      entry = reinterpret_cast<const Entry*>(received)[i];
+    } else {
+      const auto* const words = reinterpret_cast<const std::uint32_t*>(received);
+      if ((words[i / 32] >> (i % 32) & 1u) == 0) return;
+      entry.value = words[shape.items / 32 + (i >> shape.shift)];
+    }
+    const std::uint32_t vertex = state.vertices[entry.index];
+    atomics::Exchange(&state.values[vertex], entry.value);
+    atomics::Or<true>(&state.marks[vertex / 32], 1u << (vertex % 32));
+  }
+};
+
+/// Enqueues a step.
+void Run(Device& device, const Step& step);
 
 /// The versions of CUDA's driver and runtime and of NCCL that are in use, as their libraries number them: words of a text,
 /// without those that are not there. Opens no device.
@@ -124,9 +134,7 @@ std::string SoftwareVersions();
 
 /// As above, on GPUs; only in builds with CUDA.
 namespace cuda {
-void Prepare(Device& device, const State& state);
-void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuffer& shape);
-void Unpack(Device& device, const State& state, const std::byte* buffer, const ProbeBuffer& shape);
+void Run(Device& device, const Step& step);
 std::string SoftwareVersions();
 }  // namespace cuda
 

@@ -279,10 +279,10 @@ TEST(Probes, WhatIsPackedIsUnpacked) {
     SCOPED_TRACE(testing::Message() << EncodingName(shape.encoding) << ", " << shape.items << ", " << shape.shift);
     std::vector<probes::Block> buffer(shape.bytes() / sizeof(probes::Block) + 1);
     auto* const bytes = reinterpret_cast<std::byte*>(buffer.data());
-    probes::Prepare(*sender, a);
-    probes::Prepare(*receiver, b);
-    probes::Pack(*sender, a, bytes, shape);
-    probes::Unpack(*receiver, b, bytes, shape);
+    probes::Run(*sender, {.state = a});
+    probes::Run(*receiver, {.state = b});
+    probes::Run(*sender, {.state = a, .shape = shape, .packed = bytes});
+    probes::Run(*receiver, {.state = b, .shape = shape, .received = bytes});
     std::vector<bool> held(kSize, false);
     for (std::size_t i = 0; i < shape.items; ++i) {
       if (shape.encoding == Encoding::kDense) std::fill_n(held.begin() + static_cast<std::ptrdiff_t>(4 * i), 4, true);
