@@ -1,18 +1,14 @@
-/// Where calibrations are kept, and the text that they are kept as: a line that names the machine by a hash, a line of what
-/// was measured, a line of numbers for each cost, notes, and a checksum. Whatever does not pass it is not used.
+/// Where calibrations are kept, and the text that they are kept as: a line that names the machine by a hash, a line of JSON,
+/// and a checksum. Whatever does not pass it is not used.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <locale>
-#include <sstream>
+#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
@@ -27,13 +23,15 @@ namespace chatty {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::json;
 
 /// Raised when the text changes, or when transports, what is measured or how it is fitted do, so that old figures would
 /// mislead.
-constexpr int kVersion = 9;
-constexpr std::string_view kNote = "note ", kChecksum = "checksum ";
-/// No figure is larger: microseconds, bytes and their ratios. Times and crossovers that are computed from them are finite.
-constexpr double kMost = 1e12;
+constexpr int kVersion = 10;
+constexpr std::string_view kChecksum = "checksum ";
+/// No figure is larger, and none that is divided by is smaller: microseconds, bytes and their ratios. Times, bandwidths and
+/// crossovers that are computed from them are finite.
+constexpr double kMost = 1e12, kLeast = 1 / kMost;
 /// Bytes of a file: far more than the costs of kMaxDevices devices.
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20;
 
@@ -79,21 +77,18 @@ std::string MachineFingerprint(const Topology& topology, const LinkMask& links) 
 
 std::string CalibrationText(std::string_view fingerprint, const Calibration& calibration) {
   const CostModel& model = calibration.model;
-  std::string text = Head(fingerprint) + fmt::format("{:d} {} {} {} {}\n", calibration.quick, calibration.seconds,
-                                                     model.devices(), model.paths().size(), fmt::join(model.paths(), " "));
+  Json json{{"quick", calibration.quick}, {"seconds", calibration.seconds}, {"notes", calibration.notes},
+            {"devices", model.devices()}, {"paths", model.paths()},         {"costs", Json::array()}};
   model.ForEachCost([&](std::size_t path, std::size_t from, std::size_t to, MeasuredLoad load, const Cost& cost) {
-    text += fmt::format("{} {} {} {} {} {} {} {} {} {} {}\n", path, from, to, static_cast<int>(load), cost.alpha_us,
-                        cost.beta_us_per_byte, cost.entry_us, cost.place_us, cost.bitmap_factor, cost.error, cost.largest);
+    Json row{path, from, to, load};
+    for (const auto figure : Cost::kFigures) row.push_back(cost.*figure);
+    json["costs"].push_back(std::move(row));
   });
-  for (std::string note : calibration.notes) {
-    std::replace_if(
-        note.begin(), note.end(), [](unsigned char c) { return c < 32; }, ' ');
-    text += fmt::format("{}{}\n", kNote, note);
-  }
+  const std::string text = Head(fingerprint) + json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
   return text + fmt::format("{}{:016x}\n", kChecksum, Checksum(text));
 }
 
-Calibration ParseCalibration(std::string_view text, std::string_view fingerprint) {
+Calibration ParseCalibration(std::string_view text, std::string_view fingerprint) try {
   const std::string head = Head(fingerprint);
   const std::size_t end = std::min(text.rfind(kChecksum), text.size());
   const std::string_view content = text.substr(0, end);
@@ -101,41 +96,35 @@ Calibration ParseCalibration(std::string_view text, std::string_view fingerprint
     throw InputError("is damaged: its checksum is missing or another");
   }
   if (!content.starts_with(head)) throw InputError("is of another version of chatty, machine, mask or driver");
-  std::istringstream words(std::string(content.substr(head.size())));
-  words.imbue(std::locale::classic());
-  const auto number = [&](double most = kMost) {
-    double value = -1;
-    if (words >> value && value >= 0 && value <= most) return value;
-    Throw<InputError>("is damaged: a figure is missing, or not from 0 to {}", most);
-  };
-  const auto index = [&](std::size_t count) {
-    const double value = number(static_cast<double>(count) - 1);
-    if (value != std::floor(value)) throw InputError("is damaged: a count is no whole number");
-    return static_cast<std::size_t>(value);
+  const Json json = Json::parse(content.substr(head.size()));
+  const auto index = [](const Json& value, std::size_t count) {
+    if (!value.is_number_unsigned() || value >= count) Throw<InputError>("is damaged: an index is not below {}", count);
+    return value.get<std::size_t>();
   };
   Calibration calibration;
-  calibration.quick = index(2) != 0;
-  calibration.seconds = number();
-  const std::size_t devices = index(kMaxDevices + 1);
-  std::vector<std::string> paths(index(kMaxDevices + 1));
-  for (std::string& path : paths) words >> path;
-  if (!words || devices < 2) throw InputError("is damaged: it has no names of paths, or fewer than two devices");
-  CostModel& model = calibration.model;
-  model = CostModel(std::move(paths), devices);
-  model.set_measured(true);
-  while (std::isdigit((words >> std::ws).peek()) != 0) {
-    const std::size_t path = index(model.paths().size()), from = index(devices), to = index(devices);
-    const std::size_t load = index(kMeasuredLoads);
-    const Cost cost{number(), number(), number(), number(), number(), number(), number()};
-    if (cost.largest == 0) throw InputError("is damaged: a cost of nothing that was measured");
-    model.set_cost(path, from, to, static_cast<MeasuredLoad>(load), cost);
-  }
-  words.clear();
-  for (std::string line; std::getline(words, line);) {
-    if (!line.starts_with(kNote)) throw InputError("is damaged: a line is neither a cost nor a note");
-    calibration.notes.push_back(line.substr(kNote.size()));
+  calibration.quick = json.at("quick").get<bool>();
+  calibration.seconds = json.at("seconds").get<double>();
+  calibration.notes = json.at("notes").get<std::vector<std::string>>();
+  auto paths = json.at("paths").get<std::vector<std::string>>();
+  const std::size_t devices = index(json.at("devices"), kMaxDevices + 1);
+  if (devices < 2 || paths.size() > kMaxDevices) throw InputError("is damaged: it has too few devices or too many paths");
+  calibration.model = CostModel(std::move(paths), devices);
+  calibration.model.set_measured(true);
+  for (const Json& row : json.at("costs")) {
+    Cost cost;
+    for (std::size_t i = 0; i < std::size(Cost::kFigures); ++i) {
+      const auto figure = Cost::kFigures[i];
+      const bool divides = figure == &Cost::beta_us_per_byte || figure == &Cost::bitmap_factor || figure == &Cost::largest;
+      cost.*figure = row.at(4 + i).get<double>();
+      if (cost.*figure >= (divides ? kLeast : 0) && cost.*figure <= kMost) continue;
+      Throw<InputError>("is damaged: figure {} of a cost is {}", i, cost.*figure);
+    }
+    calibration.model.set_cost(index(row.at(0), calibration.model.paths().size()), index(row.at(1), devices),
+                               index(row.at(2), devices), static_cast<MeasuredLoad>(index(row.at(3), kMeasuredLoads)), cost);
   }
   return calibration;
+} catch (const Json::exception& error) {
+  Throw<InputError>("is damaged: {}", error.what());
 }
 
 std::string CacheFolder() {

@@ -143,26 +143,37 @@ TEST_F(CacheTest, EveryDamageIsNoticed) {
 
 /// The text with another figure in its first cost and a checksum that is right.
 std::string WithFigure(std::string text, std::size_t word, std::string_view figure) {
-  std::size_t at = text.find("\n0 0 1 ") + 1;
-  for (; word > 0; --word) at = text.find(' ', at) + 1;
-  text.replace(at, text.find_first_of(" \n", at) - at, figure);
+  std::size_t at = text.find("[[0,0,1,") + 2;
+  for (; word > 0; --word) at = text.find(',', at) + 1;
+  text.replace(at, text.find_first_of(",]", at) - at, figure);
   return WithChecksum(text.substr(0, text.rfind("checksum ")));
 }
 
 TEST_F(CacheTest, FiguresThatNoMachineHasAreRefused) {
   const std::string fingerprint = "machine\n", text = CalibrationText(fingerprint, Example());
-  for (const std::size_t word : {0u, 3u, 5u, 6u, 7u, 8u, 9u, 10u}) {
+  for (std::size_t word = 0; word <= 10; ++word) {  // indices, and the figures of a cost
     EXPECT_NO_THROW(ParseCalibration(WithFigure(text, word, "1"), fingerprint));
     for (const std::string_view figure : {"1e308", "-1", "inf", "nan", "much"}) {
       EXPECT_THROW(ParseCalibration(WithFigure(text, word, figure), fingerprint), InputError) << word << ": " << figure;
     }
   }
+  for (const std::size_t word :
+       {5u, 8u, 10u}) {  // time per byte, factor of bitmaps, largest block: others are divided by them
+    for (const std::string_view figure : {"0", "-0.0", "1e-300"}) {
+      EXPECT_THROW(ParseCalibration(WithFigure(text, word, figure), fingerprint), InputError) << word << ": " << figure;
+    }
+  }
+  fs::create_directories(folder_);
+  Write(CalibrationFile(fingerprint), WithFigure(text, 5, "0"));
+  const LoadedCalibration loaded = LoadCalibration(fingerprint);
+  EXPECT_FALSE(loaded.calibration);
+  EXPECT_NE(loaded.why.find("is damaged"), std::string::npos) << loaded.why;
 }
 
 TEST_F(CacheTest, OtherVersionsAreNotTrusted) {
   const std::string fingerprint = "machine\n";
   std::string text = CalibrationText(fingerprint, Example());
-  text = WithChecksum("chatty-calibration 8" + text.substr(20, text.rfind("checksum ") - 20));
+  text = WithChecksum("chatty-calibration 9" + text.substr(21, text.rfind("checksum ") - 21));
   fs::create_directories(folder_);
   Write(CalibrationFile(fingerprint), text);
   const LoadedCalibration loaded = LoadCalibration(fingerprint);
@@ -217,6 +228,9 @@ TEST_F(CacheTest, KnownCostsAreKeptOnesElseNominal) {
   EXPECT_TRUE(expected.links_apart());
   EXPECT_GT(expected.engine_us(), 0);
   EXPECT_EQ(KnownCosts(topology), expected);
+  const std::string fingerprint = MachineFingerprint(topology);
+  Write(CalibrationFile(fingerprint), WithFigure(CalibrationText(fingerprint, calibration), 5, "0"));
+  EXPECT_EQ(KnownCosts(topology), CostModel::Nominal(topology)) << "no time per byte is 0";
   const LinkMask none = LinkMask::Parse("none", 4);
   EXPECT_EQ(KnownCosts(topology, none), CostModel::Nominal(Masked(topology, none))) << "another mask, other costs";
 }
