@@ -64,9 +64,7 @@ Cost FitCost(const CostSamples& samples) {
   cost.beta_us_per_byte = std::max(longest.us - shortest.us, 0.1 * longest.us) / longest.bytes;
   cost.largest = longest.bytes;
   const auto block_us = [&](double bytes) { return cost.Us(Encoding::kDense, bytes, 0); };
-  for (const CostSample& block : {shortest, middle, longest}) {
-    cost.error += std::abs(block_us(block.bytes) / block.us - 1) / 3;
-  }
+  cost.error = std::abs(block_us(middle.bytes) / middle.us - 1);
   cost.entry_us = std::max(0.0, sparse.us - block_us(sparse.bytes)) / sparse.entries;
   cost.place_us = std::max(0.0, empty.us - block_us(empty.bytes)) / empty.entries;
   const double of_bytes = full.us - cost.alpha_us - cost.place_us * full.entries;

@@ -26,7 +26,7 @@ struct Cost {
   double entry_us = 0;       ///< gamma of a sparse buffer: of each entry, packed and unpacked
   double place_us = 0;       ///< gamma of a bitmap: of each place, packed and unpacked
   double bitmap_factor = 1;  ///< times that a byte of a bitmap takes: its values may be read one by one
-  double error = 0;          ///< mean of |predicted - measured| / measured over the measured blocks; 0 for nominal costs
+  double error = 0;          ///< |predicted - measured| / measured of a block of middle size; 0 for nominal costs
   double largest = 0;  ///< bytes of the largest measured block: beyond it the line is extrapolated; 0 for nominal costs
 
   /// All members, in the order in which they are kept.
@@ -184,10 +184,10 @@ struct CostSamples {
   CostSample empty;     ///< a bitmap in which few places are set
   CostSample full;      ///< a bitmap in which many are
 };
-/// The line through the shortest block and the longest one; its error is the mean over the three blocks. Bytes take at least
-/// a tenth of the longest block's time, so that no path carries longer ones in no time. What a sparse buffer and an almost
-/// empty bitmap take beyond their bytes is due to entries and places, and what a full one takes beyond these is due to its
-/// bytes.
+/// The line through the shortest block and the longest one; its error is that of the block between them, as the line meets
+/// the other two. Bytes take at least a tenth of the longest block's time, so that no path carries longer ones in no time.
+/// What a sparse buffer and an almost empty bitmap take beyond their bytes is due to entries and places, and what a full one
+/// takes beyond these is due to its bytes.
 Cost FitCost(const CostSamples& samples);
 
 }  // namespace chatty

@@ -53,10 +53,12 @@ TEST(FitCost, FindsTheCostThatMadeTheSamples) {
   }
 }
 
-TEST(FitCost, TheErrorIsTheMeanOverTheBlocks) {
+TEST(FitCost, TheErrorIsThatOfTheMiddleBlock) {
   CostSamples samples = SamplesOf({12, 6e-6});
   samples.middle.us *= 2;
-  EXPECT_NEAR(FitCost(samples).error, 0.5 / 3, 1e-9) << "half of what was measured, in one of three";
+  EXPECT_NEAR(FitCost(samples).error, 0.5, 1e-9) << "half of what was measured; the line meets the other two blocks";
+  samples.middle.us /= 8;
+  EXPECT_NEAR(FitCost(samples).error, 3, 1e-9) << "four times what was measured";
 }
 
 TEST(FitCost, NothingIsFreeOrLessThanFree) {

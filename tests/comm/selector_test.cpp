@@ -126,6 +126,8 @@ TEST_F(SelectorTest, TheZeroCopyPathStaysUnlessTheGainExceedsTheError) {
   EXPECT_EQ(chosen(84, 0), "staged");
   EXPECT_EQ(chosen(84, 0.3), "p2p-direct") << "what was measured is known worse";
   EXPECT_EQ(chosen(69, 0.3), "staged");
+  EXPECT_EQ(chosen(71, 3), "p2p-direct");
+  EXPECT_EQ(chosen(69, 3), "staged") << "a line that misses its middle block by far still meets the long ones";
 }
 
 TEST_F(SelectorTest, TheErrorIsThatOfTheLoad) {
