@@ -97,9 +97,9 @@ class CostModel {
   /// These paths between so many devices. No path joins any pair yet.
   CostModel(std::vector<std::string> paths, std::size_t devices);
   /// Costs without measurement, from nominal bandwidths of the topology and published latencies; nominal_costs.cpp cites
-  /// each constant. Good for the order of paths, not for their times. `paths`: names of transports. A name that is unknown,
-  /// or has no meaning between these devices, joins no pair. Empty: all known transports.
-  static CostModel Nominal(const Topology& topology, std::span<const std::string_view> paths = {});
+  /// each constant. Good for the order of paths, not for their times. Of all known transports; one that has no meaning
+  /// between these devices joins no pair.
+  static CostModel Nominal(const Topology& topology);
   /// The costs of these paths alone, in this order. One that the model lacks joins no pair. Of no devices, no paths.
   CostModel Of(std::span<const std::string_view> paths) const;
 

@@ -1,6 +1,7 @@
 // Costs before anything is measured: from the links of a topology and constants of known machines. All machine constants of
 // the cost model are here.
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -103,25 +104,23 @@ void CostModel::SetMachine(const Topology& topology) {
   engine_us_ = !topology.devices().empty() && topology.devices().front().kind == DeviceKind::kCuda ? kEngineUs : 0;
 }
 
-CostModel CostModel::Nominal(const Topology& topology, std::span<const std::string_view> paths) {
-  std::vector<std::string> names(paths.begin(), paths.end());
-  for (const KnownPath& path : kPaths) {
-    if (paths.empty()) names.emplace_back(path.name);
-  }
+CostModel CostModel::Nominal(const Topology& topology) {
   const std::size_t devices = topology.size();
+  std::vector<std::string> names;
+  for (const KnownPath& path : kPaths) names.emplace_back(path.name);
   CostModel model(std::move(names), devices);
   model.SetMachine(topology);
   bool distinct = true;  // each device has a GPU of its own, as NCCL's communicators require
   for (std::size_t a = 0; a < devices; ++a) {
     for (std::size_t b = 0; b < a; ++b) distinct = distinct && !OnOneGpu(topology, a, b);
   }
-  for (const KnownPath& path : kPaths) {
-    const std::size_t index = model.Find(path.name);
-    if (index == kNoPath || devices < 2 || (path.name == "nccl" && !distinct)) continue;
-    for (std::size_t pair = 0; pair < devices * devices; ++pair) {
-      for (const MeasuredLoad load : kAllLoads) {
-        const std::size_t from = pair / devices, to = pair % devices;
-        model.set_cost(index, from, to, load, NominalOf(topology, path, from, to, load == MeasuredLoad::kAllToAll));
+  for (std::size_t path = 0; path < std::size(kPaths) && devices > 1; ++path) {
+    if (kPaths[path].name == "nccl" && !distinct) continue;
+    for (std::size_t from = 0; from < devices; ++from) {
+      for (std::size_t to = 0; to < devices; ++to) {
+        for (const MeasuredLoad load : kAllLoads) {
+          model.set_cost(path, from, to, load, NominalOf(topology, kPaths[path], from, to, load == MeasuredLoad::kAllToAll));
+        }
       }
     }
   }

@@ -70,7 +70,7 @@ CostReport CostsOf(const TopologyOptions& options, const DeviceSelection& select
                options.measure ? "measuring anew" : "costs are nominal until `chatty topology --measure` measures them");
   }
   if (!options.measure) {
-    report.calibration.model = CostModel::Nominal(Masked(found, mask), PathsOfAuto(selection));
+    report.calibration.model = CostModel::Nominal(Masked(found, mask)).Of(PathsOfAuto(selection));
     return report;
   }
   report.calibration = Measure(options, selection, mask);
@@ -91,7 +91,7 @@ LinkMask Both(const LinkMask& a, const LinkMask& b, std::size_t devices) {
       if (a.Allows(from, to) && b.Allows(from, to)) pairs += fmt::format("{{{},{}}}", from, to);
     }
   }
-  const LinkMask both = LinkMask::Parse(pairs.empty() ? "none" : "pairs " + pairs, devices);
+  LinkMask both = LinkMask::Parse(pairs.empty() ? "none" : "pairs " + pairs, devices);
   for (const LinkMask& mask : {b, a}) {
     if (mask.CanonicalText(devices) == both.CanonicalText(devices)) return mask;
   }
@@ -117,9 +117,8 @@ int ShowTopology(const TopologyOptions& options) {
   std::optional<CostReport> costs;
   if (simulated && topology.size() > 1) {
     // Of a machine that is described all paths, whatever this build has, that such devices have.
-    std::vector<std::string_view> paths;
-    if (topology.devices().front().kind == DeviceKind::kHost) paths = PathsOfAuto({DeviceKind::kHost, {}});
-    costs.emplace().calibration.model = CostModel::Nominal(topology, paths);
+    CostModel& model = costs.emplace().calibration.model = CostModel::Nominal(topology);
+    if (topology.devices().front().kind == DeviceKind::kHost) model = model.Of(PathsOfAuto({DeviceKind::kHost, {}}));
   } else if (options.measure || topology.size() > 1) {
     costs = CostsOf(options, selection, found, mask);
   }

@@ -165,7 +165,7 @@ constexpr std::string_view kFive[] = {"uva", "staged", "nccl", "p2p-copy", "p2p-
 
 TEST(NominalCosts, OverNvlinkPeersComeFirst) {
   for (const Topology& topology : {machines::NvSwitch(4), machines::NvSwitch(8), machines::Dgx1()}) {
-    const CostModel model = CostModel::Nominal(topology, kFive);
+    const CostModel model = CostModel::Nominal(topology).Of(kFive);
     EXPECT_FALSE(model.measured());
     for (const std::size_t bytes : {std::size_t{4}, std::size_t{4096}, std::size_t{1} << 20, std::size_t{256} << 20}) {
       const std::vector<std::string> order = FastestFirst(model, 0, 3, bytes);
@@ -202,13 +202,13 @@ TEST(NominalCosts, EachPairHasTheFastestPathThatItsLinkAllows) {
            {"one GPU", shared, 1, 1 << 24, "p2p-direct"},
            {"one GPU, masked", masked(shared, "none"), 1, 1 << 24, "staged"},
        }) {
-    EXPECT_EQ(FastestFirst(CostModel::Nominal(one.topology, kFive), 0, one.to, one.bytes).at(0), one.best)
+    EXPECT_EQ(FastestFirst(CostModel::Nominal(one.topology).Of(kFive), 0, one.to, one.bytes).at(0), one.best)
         << one.why << ", " << one.bytes;
   }
-  EXPECT_NE(FastestFirst(CostModel::Nominal(machines::Dgx1(), kFive), 0, 5, 1 << 24).at(0), "p2p-direct") << "no NVLink";
-  EXPECT_NE(FastestFirst(CostModel::Nominal(masked(switched, "pairs {0,1}{2,3}"), kFive), 0, 2, 1 << 20).at(0),
+  EXPECT_NE(FastestFirst(CostModel::Nominal(machines::Dgx1()).Of(kFive), 0, 5, 1 << 24).at(0), "p2p-direct") << "no NVLink";
+  EXPECT_NE(FastestFirst(CostModel::Nominal(masked(switched, "pairs {0,1}{2,3}")).Of(kFive), 0, 2, 1 << 20).at(0),
             "p2p-direct");
-  const CostModel dgx = CostModel::Nominal(machines::Dgx1(), kFive);
+  const CostModel dgx = CostModel::Nominal(machines::Dgx1()).Of(kFive);
   const std::size_t direct = dgx.Find("p2p-direct");
   EXPECT_GT(Us(dgx, direct, 0, 1, kDense, 1 << 24, 0), 1.5 * Us(dgx, direct, 0, 3, kDense, 1 << 24, 0))
       << "one link, or two";
@@ -217,12 +217,12 @@ TEST(NominalCosts, EachPairHasTheFastestPathThatItsLinkAllows) {
 TEST(NominalCosts, PathsJoinWhatTheyCan) {
   const Topology shared = machines::OneGpu(3);
   for (const Topology& topology : {shared, Masked(shared, LinkMask::Parse("none", 3))}) {
-    const CostModel model = CostModel::Nominal(topology, kFive);
+    const CostModel model = CostModel::Nominal(topology).Of(kFive);
     const std::size_t nccl = model.Find("nccl");
     EXPECT_FALSE(model.Joins(nccl, 0, 1)) << topology.link(0, 1).bandwidth;
     EXPECT_EQ(Us(model, nccl, 0, 0, kDense, 4, 0), kInfinite);
   }
-  const CostModel model = CostModel::Nominal(machines::NoPeers(), kFive);
+  const CostModel model = CostModel::Nominal(machines::NoPeers()).Of(kFive);
   EXPECT_FALSE(model.Joins(model.Find("p2p-direct"), 0, 1));
   EXPECT_FALSE(model.Joins(model.Find("p2p-copy"), 0, 1));
   EXPECT_EQ(Us(model, model.Find("p2p-copy"), 0, 0, kDense, 4, 0), kInfinite);

@@ -194,7 +194,7 @@ TEST(CanJoin, NcclJoinsEachGpuOnce) {
   const Topology unknown("", std::move(devices));
   const auto chosen = [&](std::span<const std::string_view> among) {
     bool nccl = false;
-    CostModel model = CostModel::Nominal(unknown, among);
+    CostModel model = CostModel::Nominal(unknown).Of(among);
     const std::size_t path = model.Find("nccl");
     for (std::size_t pair = 0; path != CostModel::kNoPath && pair < 9; ++pair) {
       for (const MeasuredLoad load : kAllLoads) {
