@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -30,9 +31,9 @@ struct Cost {
   double largest = 0;  ///< bytes of the largest measured block: beyond it the line is extrapolated; 0 for nominal costs
 
   /// All members, in the order in which they are kept.
-  static constexpr double Cost::*kFigures[] = {&Cost::alpha_us, &Cost::beta_us_per_byte, &Cost::entry_us,
-                                               &Cost::place_us, &Cost::bitmap_factor,    &Cost::error,
-                                               &Cost::largest};
+  static constexpr std::array<double Cost::*, 7> kFigures = {&Cost::alpha_us, &Cost::beta_us_per_byte, &Cost::entry_us,
+                                                             &Cost::place_us, &Cost::bitmap_factor,    &Cost::error,
+                                                             &Cost::largest};
   /// @{
   /// Of an encoding. Dense buffers have no gamma.
   double Beta(Encoding encoding) const noexcept {
