@@ -16,6 +16,14 @@ namespace {
 
 thread_local bool in_team = false;
 
+/// @{
+/// The parts of a shared job's gate. A thread that is too late compares the job's number, which comes again after 65536
+/// jobs, with the number that it has just read.
+constexpr std::uint32_t kInside = 0x7fff, kClosed = 0x8000;
+constexpr std::uint32_t Gate(std::uint32_t job) { return job << 16; }
+static_assert(kMaxThreads <= kInside);
+/// @}
+
 /// Stack size of OpenMP's threads from the environment, as libgomp parses it; 0: the default of threads.
 std::size_t OpenMpStack() {
   const char* text = std::getenv("OMP_STACKSIZE");  // NOLINT(concurrency-mt-unsafe): nobody changes the environment
@@ -78,7 +86,7 @@ int ThreadCount(int requested) {
   return threads;
 }
 
-OpenMpTeam::OpenMpTeam(int threads) : requested_(threads), spin_(SpinOf(threads)) {
+OpenMpTeam::OpenMpTeam(int threads, Work work) : requested_(threads), work_(work), spin_(SpinOf(threads)) {
   const auto region = [this] {
     omp_set_dynamic(0);
 #pragma omp parallel num_threads(requested_)
@@ -87,7 +95,11 @@ OpenMpTeam::OpenMpTeam(int threads) : requested_(threads), spin_(SpinOf(threads)
         granted_.store(static_cast<std::uint32_t>(omp_get_num_threads()), std::memory_order_release);
         WakeAll(granted_);
       }
-      Serve(omp_get_thread_num());
+      if (work_ == Work::kThreads) {
+        Serve(omp_get_thread_num());
+      } else {
+        ServeShared(omp_get_thread_num());
+      }
     }
   };
   const Unbound unbound;  // the team outlives the caller's binding, so its threads use the caller's own mask
@@ -106,6 +118,8 @@ OpenMpTeam::~OpenMpTeam() {
   stopping_ = true;
   job_.fetch_add(1, std::memory_order_release);
   WakeAll(job_);
+  ended_.store(1, std::memory_order_release);
+  WakeAll(ended_);
   master_.join();
 }
 
@@ -120,6 +134,45 @@ void OpenMpTeam::Dispatch(int width, Entry entry, void* context) {
   const auto all_finished = static_cast<std::uint32_t>(size_);
   for (std::uint32_t seen; (seen = finished_.load(std::memory_order_acquire)) != all_finished;) {
     WaitWhileEqual(finished_, seen, {}, "the threads of a team", spin_);
+  }
+}
+
+void OpenMpTeam::DispatchShared(int width, Entry entry, void* context) {
+  entry_ = entry;
+  context_ = context;
+  width_ = width;
+  const std::uint32_t job = job_.load(std::memory_order_relaxed) + 1;
+  gate_.store(Gate(job), std::memory_order_release);  // nobody is inside, so nobody reads the fields above meanwhile
+  job_.store(job, std::memory_order_release);
+  WakeAll(job_);
+  in_team = true;
+  entry(context, 0);
+  in_team = false;
+  std::uint32_t gate = gate_.fetch_or(kClosed, std::memory_order_acq_rel) | kClosed;
+  while ((gate & kInside) != 0) {
+    WaitWhileEqual(gate_, gate, {}, "the threads of a team", spin_);
+    gate = gate_.load(std::memory_order_acquire);
+  }
+}
+
+void OpenMpTeam::ServeShared(int thread) noexcept {
+  in_team = true;
+  if (thread == 0) {  // the caller has its number, and its place where OpenMP binds threads to places
+    WaitWhileEqual(ended_, 0, {}, "the end of a team");
+    return;
+  }
+  for (std::uint32_t seen = 0;;) {
+    WaitWhileEqual(job_, seen, {}, "work", spin_);
+    if (stopping_) return;
+    seen = job_.load(std::memory_order_acquire);
+    std::uint32_t gate = gate_.load(std::memory_order_acquire);
+    bool inside = false;
+    while (!inside && (gate & ~kInside) == Gate(seen)) {  // it is open, and for this job
+      inside = gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acq_rel, std::memory_order_acquire);
+    }
+    if (!inside) continue;  // too late
+    if (thread < width_) entry_(context_, thread);
+    if (gate_.fetch_sub(1, std::memory_order_acq_rel) - 1 == (Gate(seen) | kClosed)) WakeAll(gate_);
   }
 }
 
@@ -139,7 +192,7 @@ OpenMpTeam* PreparationTeam(int threads) {
   thread_local std::unique_ptr<OpenMpTeam> team;
   if (team == nullptr || team->requested() < threads) {
     team.reset();
-    team = std::make_unique<OpenMpTeam>(threads);
+    team = std::make_unique<OpenMpTeam>(threads, OpenMpTeam::Work::kCaller);
   }
   return team->size() > 1 ? team.get() : nullptr;
 }

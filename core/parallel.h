@@ -24,13 +24,18 @@ namespace chatty {
 int ThreadCount(int requested = 0);
 
 /// The threads of one OpenMP parallel region that lasts as long as the object. Between jobs the threads sleep on a futex;
-/// during a job the caller does. One region per job would let the OpenMP runtime wait instead. Its threads by default spin
-/// for milliseconds at each barrier (libgomp: GOMP_SPINCOUNT 300,000) and occupy cores that others need. These threads do
-/// not exist in a child of fork(): after parallel work in the parent, the child must not use a team.
+/// during a job of Run the caller does. One region per job would let the OpenMP runtime wait instead. Its threads by default
+/// spin for milliseconds at each barrier (libgomp: GOMP_SPINCOUNT 300,000) and occupy cores that others need. These threads
+/// do not exist in a child of fork(): after parallel work in the parent, the child must not use a team.
 class OpenMpTeam {
  public:
+  /// Who works: Run needs one, RunShared the other.
+  enum class Work {
+    kThreads,  ///< all threads of the region, while the caller sleeps
+    kCaller,   ///< the caller in place of the region's first thread, which sleeps, and those that come before it has ended
+  };
   /// Throws DeviceError if the system does not start that many threads.
-  explicit OpenMpTeam(int threads);
+  explicit OpenMpTeam(int threads, Work work = Work::kThreads);
   ~OpenMpTeam();
   OpenMpTeam(const OpenMpTeam&) = delete;
   OpenMpTeam& operator=(const OpenMpTeam&) = delete;
@@ -44,31 +49,50 @@ class OpenMpTeam {
   /// returned. `width` is at most size(); `body` must not throw. Only one Run at a time.
   template <class Body>
   void Run(int width, Body&& body) {
-    Dispatch(
-        width, [](void* context, int thread) { (*static_cast<std::remove_reference_t<Body>*>(context))(thread); },
-        const_cast<void*>(static_cast<const void*>(std::addressof(body))));
+    Dispatch(width, &Call<Body>, Context(body));
+  }
+  /// Calls body(0) on the caller's thread, and meanwhile body(t) for some 0 < t < width, each on the team's thread of that
+  /// number: for work that is handed out as threads come. A thread that has not begun when body(0) returns does not begin,
+  /// so nobody waits for a thread to wake up. Returns when all calls have returned. Otherwise as Run.
+  template <class Body>
+  void RunShared(int width, Body&& body) {
+    DispatchShared(width, &Call<Body>, Context(body));
   }
 
  private:
   using Entry = void (*)(void*, int);
+  template <class Body>
+  static void Call(void* context, int thread) {
+    (*static_cast<std::remove_reference_t<Body>*>(context))(thread);
+  }
+  template <class Body>
+  static void* Context(Body& body) {
+    return const_cast<void*>(static_cast<const void*>(std::addressof(body)));
+  }
   void Dispatch(int width, Entry entry, void* context);
+  void DispatchShared(int width, Entry entry, void* context);
   void Serve(int thread) noexcept;
+  void ServeShared(int thread) noexcept;
 
   const int requested_;
+  const Work work_;
   int size_ = 0;
   const std::chrono::nanoseconds spin_;
   Entry entry_ = nullptr;
   void* context_ = nullptr;
   int width_ = 0;
-  bool stopping_ = false;
+  std::atomic<bool> stopping_{false};
   std::atomic<std::uint32_t> granted_{0};
   alignas(64) std::atomic<std::uint32_t> job_{0};       // increases by one for each job and at the end
   alignas(64) std::atomic<std::uint32_t> finished_{0};  // increases by one for each thread that finishes a job
-  std::thread master_;                                  // the region's first thread
+  // Of a shared job: its number, whether it is closed, and how many threads have entered and not left it.
+  alignas(64) std::atomic<std::uint32_t> gate_{0};
+  std::atomic<std::uint32_t> ended_{0};  // 1 at the end, for the first thread of a team whose caller works
+  std::thread master_;                   // the region's first thread
 };
 
-/// The calling thread's team for preparation, with at least `threads` threads or as many as OpenMP grants. Null if the
-/// caller must work alone, because it is in a parallel region. Kept until the calling thread ends.
+/// The calling thread's team for preparation, with at least `threads` threads, itself included, or as many as OpenMP grants.
+/// Null if the caller must work alone, because it is in a parallel region. Kept until the calling thread ends.
 OpenMpTeam* PreparationTeam(int threads);
 /// The calling thread's team with a thread for each of `devices` devices, or fewer if OpenMP grants fewer. Kept until the
 /// thread requests another number, or ends.
@@ -110,7 +134,7 @@ void ParallelChunksWithState(std::size_t n, int threads, std::size_t grain, Make
   std::mutex error_mutex;
   std::atomic<bool> failed{false};
   std::atomic<std::size_t> next{0};
-  team->Run(threads < team->size() ? threads : team->size(), [&](int) {
+  team->RunShared(threads < team->size() ? threads : team->size(), [&](int) {
     try {
       std::optional<decltype(make())> state;
       for (std::size_t c; !failed.load(std::memory_order_relaxed) && (c = next.fetch_add(1)) < chunks;) {

@@ -120,6 +120,49 @@ TEST(OpenMpTeam, WorkInsideATeamStaysOnItsThread) {
   EXPECT_GE(chunks, 2);
 }
 
+TEST(OpenMpTeam, TheCallerWorksInASharedJob) {
+  OpenMpTeam team(3, OpenMpTeam::Work::kCaller);
+  const std::thread::id self = std::this_thread::get_id();
+  for (int job = 0; job < 2000; ++job) {
+    const int width = 1 + job % 3;
+    std::vector<int> runs(3, 0);  // plain ints: the team is what orders them
+    std::atomic<int> wrong{0};
+    team.RunShared(width, [&](int thread) {
+      ++runs[thread];
+      wrong += (thread == 0) != (std::this_thread::get_id() == self);
+      wrong += thread > 0 && omp_get_thread_num() != thread;
+    });
+    EXPECT_EQ(wrong, 0);
+    ASSERT_EQ(runs[0], 1);
+    for (int t = 1; t < 3; ++t) ASSERT_LE(runs[t], t < width ? 1 : 0) << "thread " << t << " of " << width;
+  }
+}
+
+TEST(OpenMpTeam, ThreadsThatComeInTimeShareTheWork) {
+  OpenMpTeam team(3, OpenMpTeam::Work::kCaller);
+  for (int job = 0; job < 50; ++job) {
+    std::atomic<int> inside{0}, left{0};
+    team.RunShared(3, [&](int thread) {
+      ++inside;
+      while (inside < 3) std::this_thread::yield();  // for all
+      if (thread == 1) {
+        EXPECT_TRUE(test::waits::AwaitQuiet()) << "the caller waits for whoever is inside";
+      }
+      ++left;
+    });
+    ASSERT_EQ(left, 3);
+  }
+}
+
+TEST(OpenMpTeam, ASharedJobInsideAnotherStaysOnItsThread) {
+  std::atomic<int> strangers{0};
+  ParallelChunks(64, 4, 1, [&](std::size_t, std::size_t) {
+    const std::thread::id self = std::this_thread::get_id();
+    ParallelChunks(1000, 4, 10, [&](std::size_t, std::size_t) { strangers += std::this_thread::get_id() != self; });
+  });
+  EXPECT_EQ(strangers, 0);
+}
+
 #if !CHATTY_TEST_SANITIZED  // which make stacks of their own
 TEST(OpenMpTeam, AShortageOfThreadsIsAnErrorAndPasses) {
   pthread_attr_t usual, huge;
