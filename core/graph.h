@@ -226,8 +226,20 @@ void SortLists(Adjacency& adjacency, int threads = 0);
 /// counts to `report`. Copies the adjacency only if there is an edge to remove.
 void SimplifyLists(Adjacency& adjacency, const BuildOptions& options, BuildReport* report = nullptr);
 
-/// Whether every edge has its reverse, with the same weight and the same multiplicity. One pass compares the sums of a
-/// 64-bit hash over ascending and over descending edges. A wrong answer has probability 2^-64.
+/// What one pass over the lists of an adjacency finds.
+struct RowReport {
+  bool offsets_ascend = true;  ///< from 0 to the number of neighbours; if not, the rest is not known
+  bool in_range = true;        ///< each neighbour is below the number of lists
+  bool lists_ascend = true;    ///< each list ascends
+  bool symmetric = true;       ///< as IsSymmetric; true if the caller did not ask
+};
+
+/// Checks offsets, neighbours and, if `symmetry`, as IsSymmetric, in one pass. Reads nothing outside the arrays.
+RowReport InspectRows(const Adjacency& adjacency, bool symmetry, int threads = 0);
+
+/// Whether every edge has its reverse, with the same weight and the same multiplicity. Of graphs with many edges, a pass
+/// compares the sums of a 64-bit hash over ascending and over descending edges: a wrong answer has probability 2^-64. Of
+/// others, a walk compares each edge with its reverse. Offsets must be in range.
 bool IsSymmetric(const Adjacency& adjacency, int threads = 0);
 
 /// Reverses every edge; lists ascend. `threads` 0: one per core.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "chatty/core/array.h"
 #include "chatty/core/graph.h"
 #include "chatty/core/graph_detail.h"
 #include "chatty/core/hash.h"
@@ -17,11 +18,103 @@ namespace chatty {
 namespace {
 
 using detail::Arc;
+using detail::kGrain;
 using detail::kVertexGrain;
 using detail::LighterArc;
 using detail::OrderKey;
 using detail::WeightReader;
 using detail::WithWeightType;
+
+/// Of graphs with more edges, or with more threads, the pass of hashes by all threads takes less time than one thread's
+/// walk.
+constexpr EdgeIndex kMostWalked = EdgeIndex{1} << 22;
+constexpr int kMostThreadsOfWalk = 3;
+
+bool Walks(const Adjacency& adjacency, int threads) {
+  return adjacency.neighbours.size() <= kMostWalked && ThreadCount(threads) <= kMostThreadsOfWalk;
+}
+
+enum class Walked {
+  kSymmetric,     ///< each edge has its reverse, offsets and lists ascend, and neighbours are in range
+  kNotSymmetric,  ///< an edge has no reverse, or the rest does not hold
+  kUnknown,       ///< parallel edges have weights in another order than their reverses
+};
+
+/// Visits the lists in their order. Of each, the neighbours below the list's own vertex v come first: v has to be the next
+/// neighbour in the list of each of these, which are all visited already. So the neighbours above its own vertex in a list
+/// are compared one by one with the vertices that come later, and ascend as these do.
+template <class W>
+Walked WalkRows(const Adjacency& adjacency) {
+  const std::size_t n = adjacency.offsets.size() - 1, m = adjacency.neighbours.size();
+  const VertexId* const ids = adjacency.neighbours.data();
+  const WeightReader<W> weights(adjacency.weights);
+  Array<std::uint32_t> next(n);  // by list: where its next neighbour above its own vertex is
+  for (std::size_t v = 0; v < n; ++v) {
+    EdgeIndex e = adjacency.offsets[v];
+    const EdgeIndex last = adjacency.offsets[v + 1];
+    if (e > last || last > m) return Walked::kNotSymmetric;
+    VertexId before = 0;
+    for (; e < last && ids[e] < v; ++e) {
+      const VertexId u = ids[e];
+      const std::uint32_t reverse = next[u]++;
+      if (u < before || reverse >= m || ids[reverse] != v) return Walked::kNotSymmetric;
+      before = u;
+      if constexpr (!std::is_same_v<W, None>) {
+        if (OrderKey(weights[e]) != OrderKey(weights[reverse])) return Walked::kUnknown;
+      }
+    }
+    while (e < last && ids[e] == v) ++e;
+    next[v] = static_cast<std::uint32_t>(e);
+  }
+  for (std::size_t v = 0; v < n; ++v) {
+    if (next[v] != adjacency.offsets[v + 1]) return Walked::kNotSymmetric;
+  }
+  return Walked::kSymmetric;
+}
+
+/// Whether the lists [begin, end) ascend. Counts the descents in all of their memory, by vector instructions, less those
+/// from a list to the next.
+bool ListsAscend(const Adjacency& adjacency, std::size_t begin, std::size_t end) {
+  const VertexId* const ids = adjacency.neighbours.data();
+  const EdgeIndex first = adjacency.offsets[begin], last = adjacency.offsets[end];
+  std::uint64_t descents = 0;
+  for (EdgeIndex block = first; block < last; block += kGrain) {
+    const EdgeIndex stop = std::min<EdgeIndex>(last, block + kGrain);
+    std::uint32_t here = 0;
+    for (EdgeIndex e = std::max(block, first + 1); e < stop; ++e) here += ids[e - 1] > ids[e] ? 1 : 0;
+    descents += here;
+  }
+  for (std::size_t v = begin + 1; v < end && descents > 0; ++v) {
+    const EdgeIndex e = adjacency.offsets[v];
+    if (adjacency.offsets[v - 1] < e && e < last) descents -= ids[e - 1] > ids[e] ? 1 : 0;
+  }
+  return descents == 0;
+}
+
+/// The sum of the hashes of edges that ascend, less those of edges that descend: 0 if each edge has its reverse. Where two
+/// vertices fit one word, different edges have different words.
+std::uint64_t HashSkew(const Adjacency& adjacency, int threads) {
+  std::atomic<std::uint64_t> sum{0};
+  WithWeightType(KindOf(adjacency.weights), [&](auto type) {
+    using W = decltype(type);
+    const WeightReader<W> weights(adjacency.weights);
+    ParallelChunks(adjacency.offsets.size() - 1, threads, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+      std::uint64_t mine = 0;
+      for (std::uint64_t v = begin; v < end; ++v) {
+        for (EdgeIndex e = adjacency.offsets[v]; e < adjacency.offsets[v + 1]; ++e) {
+          const std::uint64_t u = adjacency.neighbours[e];
+          if (u == v) continue;
+          const std::uint64_t least = std::min(u, v), most = std::max(u, v);
+          std::uint64_t word = sizeof(VertexId) == 4 ? least << 32 | most : Hash(least) + most;
+          if constexpr (!std::is_same_v<W, None>) word = Hash(word) ^ static_cast<std::uint32_t>(OrderKey(weights[e]));
+          mine += u > v ? Hash(word) : ~Hash(word) + 1;
+        }
+      }
+      sum += mine;
+    });
+  });
+  return sum;
+}
 
 }  // namespace
 
@@ -130,27 +223,48 @@ void SimplifyLists(Adjacency& adjacency, const BuildOptions& options, BuildRepor
   }
 }
 
+RowReport InspectRows(const Adjacency& adjacency, bool symmetry, int threads) {
+  RowReport report;
+  const std::size_t m = adjacency.neighbours.size();
+  if (adjacency.offsets.empty()) {
+    report.offsets_ascend = m == 0;
+    return report;
+  }
+  const std::size_t n = adjacency.offsets.size() - 1;
+  report.offsets_ascend = adjacency.offsets[0] == 0 && adjacency.offsets[n] == m;
+  if (!report.offsets_ascend) return report;
+  Walked walked = Walked::kUnknown;
+  if (symmetry && Walks(adjacency, threads)) {
+    walked = WithWeightType(KindOf(adjacency.weights), [&](auto type) { return WalkRows<decltype(type)>(adjacency); });
+    if (walked == Walked::kSymmetric) return report;
+  }
+  const auto limit = static_cast<VertexId>(std::min<std::size_t>(n, kNoVertex));
+  std::atomic<bool> offsets_ascend{true}, in_range{true}, lists_ascend{true};
+  ParallelChunks(n, threads, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+    bool wrong = false, outside = false;
+    for (std::size_t v = begin; v < end; ++v)
+      wrong |= adjacency.offsets[v] > adjacency.offsets[v + 1] || adjacency.offsets[v + 1] > m;
+    if (wrong) {
+      offsets_ascend.store(false, std::memory_order_relaxed);
+      return;
+    }
+    const VertexId* const ids = adjacency.neighbours.data();
+    for (EdgeIndex e = adjacency.offsets[begin], last = adjacency.offsets[end]; e < last; ++e) outside |= ids[e] >= limit;
+    if (outside) in_range.store(false, std::memory_order_relaxed);
+    if (!ListsAscend(adjacency, begin, end)) lists_ascend.store(false, std::memory_order_relaxed);
+  });
+  report.offsets_ascend = offsets_ascend.load();
+  report.in_range = in_range.load();
+  report.lists_ascend = lists_ascend.load();
+  if (!symmetry || !report.offsets_ascend) return report;
+  const bool known = walked == Walked::kNotSymmetric && report.lists_ascend;
+  report.symmetric = !known && HashSkew(adjacency, threads) == 0;
+  return report;
+}
+
 bool IsSymmetric(const Adjacency& adjacency, int threads) {
   if (adjacency.offsets.empty()) return true;
-  return WithWeightType(KindOf(adjacency.weights), [&](auto type) {
-    using W = decltype(type);
-    const WeightReader<W> weights(adjacency.weights);
-    std::atomic<std::uint64_t> sum{0};  // of the hashes of edges that ascend, less those of edges that descend
-    ParallelChunks(adjacency.offsets.size() - 1, threads, kVertexGrain, [&](std::size_t begin, std::size_t end) {
-      std::uint64_t mine = 0;
-      for (std::size_t v = begin; v < end; ++v) {
-        for (EdgeIndex e = adjacency.offsets[v]; e < adjacency.offsets[v + 1]; ++e) {
-          const std::uint64_t u = adjacency.neighbours[e];
-          if (u == v) continue;
-          std::uint64_t word = Hash(std::min<std::uint64_t>(u, v)) + std::max<std::uint64_t>(u, v);
-          if constexpr (!std::is_same_v<W, None>) word = Hash(word) ^ static_cast<std::uint32_t>(OrderKey(weights[e]));
-          mine += u > v ? Hash(word) : ~Hash(word) + 1;
-        }
-      }
-      sum += mine;
-    });
-    return sum == 0;
-  });
+  return Walks(adjacency, threads) ? InspectRows(adjacency, true, threads).symmetric : HashSkew(adjacency, threads) == 0;
 }
 
 }  // namespace CHATTY_ABI

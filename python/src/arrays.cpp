@@ -80,6 +80,10 @@ Array<To> Converted(const AnyArray& array, Convert&& convert) {
   return to;
 }
 
+[[noreturn]] void ThrowNotWhole(std::string_view name, std::size_t bytes) {
+  Throw<InputError>("{} have the dtype float{}; vertices are whole numbers, so convert them with astype", name, 8 * bytes);
+}
+
 template <class T>
 void ThrowNotVertex(std::string_view name, std::size_t i, T value, std::uint64_t limit) {
   Throw<InputError>("{}: entry {} is {}, which is no vertex: they are 0 to {}", name, i, value,
@@ -121,8 +125,7 @@ Array<VertexId> VerticesOf(const AnyArray& array, std::string_view name, std::ui
   CheckShape(array, name);
   return WithDtype(array, name, [&]<class T>(T) -> Array<VertexId> {
     if constexpr (std::is_floating_point_v<T>) {
-      Throw<InputError>("{} have the dtype float{}; vertices are whole numbers, so convert them with astype", name,
-                        8 * sizeof(T));
+      ThrowNotWhole(name, sizeof(T));
     } else {
       const std::uint64_t most = limit == 0 ? std::uint64_t{kNoVertex} : limit;
       const auto wrong = [most](T value) { return std::cmp_less(value, 0) || std::cmp_greater_equal(value, most); };
@@ -145,6 +148,18 @@ Array<VertexId> VerticesOf(const AnyArray& array, std::string_view name, std::ui
           return static_cast<VertexId>(value);
         });
       }
+    }
+  });
+}
+
+Array<VertexId> ViewAsVertices(const AnyArray& array, std::string_view name) {
+  CheckShape(array, name);
+  return WithDtype(array, name, [&]<class T>(T) -> Array<VertexId> {
+    if constexpr (std::is_floating_point_v<T>) {
+      ThrowNotWhole(name, sizeof(T));
+    } else {
+      CHATTY_CHECK(sizeof(T) == sizeof(VertexId), "vertices of another width need a conversion");
+      return View<VertexId>(array);
     }
   });
 }

@@ -29,6 +29,8 @@ using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
 /// for an entry that is negative or not below it, with its position; 0 leaves values below 2^32 - 1 to the caller. `name` is
 /// the array's in errors.
 Array<VertexId> VerticesOf(const AnyArray& array, std::string_view name, std::uint64_t limit);
+/// A view of an array of whole numbers of 32 bits, whose entries the caller checks. `name` is the array's in errors.
+Array<VertexId> ViewAsVertices(const AnyArray& array, std::string_view name);
 /// Offsets from an array of whole numbers. A view of arrays of 64 bits; others are converted. Negative entries become ones
 /// that are larger than any number of edges.
 Array<EdgeIndex> OffsetsOf(const AnyArray& array, std::string_view name);

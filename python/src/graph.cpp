@@ -23,32 +23,18 @@ using nb::literals::operator""_a;
 
 constexpr std::size_t kGrain = std::size_t{1} << 14;
 
-/// Throws InputError unless offsets ascend from 0 to the number of neighbours. Returns whether each list ascends.
-bool CheckRows(const Adjacency& rows) {
+/// Throws InputError that says where offsets do not ascend from 0 to the number of neighbours.
+[[noreturn]] void ThrowOffsets(const Adjacency& rows) {
   const std::size_t n = rows.offsets.size() - 1, m = rows.neighbours.size();
   if (rows.offsets[0] != 0)
     Throw<InputError>("indptr begins at {} instead of 0", static_cast<std::int64_t>(rows.offsets[0]));
   if (rows.offsets[n] != m) {
     Throw<InputError>("indptr ends at {}, but there are {} indices", static_cast<std::int64_t>(rows.offsets[n]), m);
   }
-  ParallelChunks(n, 0, kGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t v = begin; v < end; ++v) {
-      if (rows.offsets[v] > rows.offsets[v + 1] || rows.offsets[v + 1] > m) {
-        Throw<InputError>("indptr does not ascend: row {} is [{}, {}) of {} indices", v,
-                          static_cast<std::int64_t>(rows.offsets[v]), static_cast<std::int64_t>(rows.offsets[v + 1]), m);
-      }
-    }
-  });
-  std::atomic<bool> ascend{true};
-  ParallelChunks(n, 0, kGrain, [&](std::size_t begin, std::size_t end) {
-    bool falls = false;
-    for (std::size_t v = begin; v < end; ++v) {
-      for (EdgeIndex e = rows.offsets[v] + 1; e < rows.offsets[v + 1]; ++e)
-        falls |= rows.neighbours[e - 1] > rows.neighbours[e];
-    }
-    if (falls) ascend.store(false, std::memory_order_relaxed);
-  });
-  return ascend.load();
+  std::size_t v = 0;
+  while (v + 1 < n && rows.offsets[v] <= rows.offsets[v + 1] && rows.offsets[v + 1] <= m) ++v;
+  Throw<InputError>("indptr does not ascend: row {} is [{}, {}) of {} indices", v,
+                    static_cast<std::int64_t>(rows.offsets[v]), static_cast<std::int64_t>(rows.offsets[v + 1]), m);
 }
 
 std::size_t Count(const Weights& weights) {
@@ -74,21 +60,31 @@ SharedGraph FromCsr(const AnyArray& indptr, const AnyArray& indices, const std::
   const std::size_t n = rows.offsets.size() - 1;
   if (n >= kNoVertex) Throw<CapabilityError>("{} vertices are more than 32-bit vertex ids can name", n);
   if (indices.size() > 0 && n == 0) Throw<InputError>("there are {} indices, but no vertex", indices.size());
-  rows.neighbours = VerticesOf(indices, "indices", n);
+  // Entries of 32 bits are looked at below, with the rest. Negative ones are then above all vertices.
+  const bool checked = n > std::size_t{1} << 31 || indices.itemsize() != sizeof(VertexId);
+  rows.neighbours = checked ? VerticesOf(indices, "indices", n) : ViewAsVertices(indices, "indices");
   if (weights) {
     rows.weights = WeightsOf(*weights, "weights");
     if (Count(rows.weights) != rows.neighbours.size()) {
       Throw<InputError>("there are {} weights for {} indices", Count(rows.weights), rows.neighbours.size());
     }
   }
-  const nb::gil_scoped_release released;
-  if (copy) Own(rows);
-  if (!CheckRows(rows)) {
-    if (!copy) Own(rows);  // the caller's arrays stay as they are
-    SortLists(rows);
+  RowReport report;
+  {
+    const nb::gil_scoped_release released;
+    if (copy) Own(rows);
+    report = InspectRows(rows, !symmetric);
+    if (!report.offsets_ascend) ThrowOffsets(rows);
+    if (report.in_range && !report.lists_ascend) {
+      if (!copy) Own(rows);  // the caller's arrays stay as they are
+      SortLists(rows);
+    }
   }
-  const bool both_ways = symmetric ? *symmetric : IsSymmetric(rows);
-  return Shared(Graph::OfChecked(std::move(rows), both_ways));
+  if (!report.in_range) {
+    static_cast<void>(VerticesOf(indices, "indices", n));  // throws, and says which
+    throw InputError("indices were changed while the graph was made");
+  }
+  return Shared(Graph::OfChecked(std::move(rows), symmetric.value_or(report.symmetric)));
 }
 
 SharedGraph FromEdges(const AnyArray& sources, const AnyArray& targets, const std::optional<AnyArray>& weights,

@@ -181,5 +181,83 @@ TEST(Adjacency, KnowsWhetherItIsSymmetric) {
   EXPECT_TRUE(IsSymmetric(Adjacency{}));
 }
 
+TEST(Adjacency, DirectedCirclesAreNotSymmetric) {
+  for (VertexId n = 3; n < 40; ++n) {
+    for (VertexId step = 1; step < n; ++step) {
+      for (VertexId other = 0; other < n; other += 1 + n / 4) {  // 0: none
+        EdgeList list;
+        list.vertices = n;
+        list.sources = Array<VertexId>(other == 0 ? n : 2 * n);
+        list.targets = Array<VertexId>(list.sources.size());
+        for (VertexId v = 0; v < n; ++v) {
+          list.sources[v] = v;
+          list.targets[v] = (v + step) % n;
+          if (other == 0) continue;
+          list.sources[n + v] = v;
+          list.targets[n + v] = (v + other) % n;
+        }
+        const Adjacency rows = BuildAdjacency(std::move(list), {});
+        const bool symmetric = other == 0 ? 2 * step == n : step + other == n || (2 * step == n && 2 * other == n);
+        EXPECT_EQ(IsSymmetric(rows, 1), symmetric) << n << ' ' << step << ' ' << other;
+        EXPECT_EQ(IsSymmetric(rows, 8), symmetric) << n << ' ' << step << ' ' << other;
+      }
+    }
+  }
+}
+
+TEST(Adjacency, ParallelEdgesWithWeightsInAnotherOrderAreSymmetric) {
+  Adjacency rows;
+  rows.offsets = {0, 2, 4};
+  rows.neighbours = {1, 1, 0, 0};
+  rows.weights = Array<float>{2, 1, 1, 2};
+  EXPECT_TRUE(IsSymmetric(rows, 1));
+  EXPECT_TRUE(IsSymmetric(rows, 8));
+  std::get<Array<float>>(rows.weights)[3] = 1;
+  EXPECT_FALSE(IsSymmetric(rows, 1));
+  EXPECT_FALSE(IsSymmetric(rows, 8));
+}
+
+TEST(Adjacency, OnePassFindsWhatIsWrongWithRows) {
+  constexpr VertexId kVertices = 5000;  // several chunks of lists
+  const auto make = [] { return BuildAdjacency(RandomList(7, kVertices, 40000, WeightKind::kNone), {.symmetrise = true}); };
+  const auto inspect = [](const Adjacency& rows, bool symmetry = true) {
+    const auto with = [&](int threads) {
+      const RowReport report = InspectRows(rows, symmetry, threads);
+      return std::tuple(report.offsets_ascend, report.in_range, report.lists_ascend, report.symmetric);
+    };
+    EXPECT_EQ(with(1), with(8)) << "a walk, and hashes";
+    return with(2);
+  };
+  EXPECT_EQ(inspect(make()), std::tuple(true, true, true, true));
+  const Adjacency one_way = BuildAdjacency(RandomList(7, kVertices, 40000, WeightKind::kNone), {});
+  EXPECT_EQ(inspect(one_way), std::tuple(true, true, true, false));
+  EXPECT_EQ(inspect(one_way, false), std::tuple(true, true, true, true)) << "nobody asked";
+  Adjacency rows = make();
+  for (const VertexId v : {VertexId{0}, VertexId{1023}, VertexId{2500}, kVertices - 1}) {
+    const EdgeIndex first = rows.offsets[v], last = rows.offsets[v + 1];
+    ASSERT_LT(first, last);
+    const VertexId kept = std::exchange(rows.neighbours[last - 1], kVertices);
+    EXPECT_EQ(inspect(rows), std::tuple(true, false, true, false)) << v;
+    rows.neighbours[last - 1] = kept;
+    if (last - first < 2 || rows.neighbours[first] == rows.neighbours[last - 1]) continue;
+    std::swap(rows.neighbours[first], rows.neighbours[last - 1]);
+    EXPECT_EQ(inspect(rows), std::tuple(true, true, false, true)) << "the same edges in another order, of " << v;
+    const VertexId low = std::exchange(rows.neighbours[first], kVertices + 7);
+    EXPECT_EQ(inspect(rows), std::tuple(true, false, false, false)) << "not at the end of the list of " << v;
+    rows.neighbours[first] = low;
+    std::swap(rows.neighbours[first], rows.neighbours[last - 1]);
+  }
+  for (const auto& [at, value] : {std::pair{0, 1}, {1000, 1 << 30}, {2000, 0}, {5000, 3}}) {
+    const EdgeIndex kept = std::exchange(rows.offsets[at], value);
+    EXPECT_FALSE(InspectRows(rows, true, 3).offsets_ascend) << at;
+    rows.offsets[at] = kept;
+  }
+  EXPECT_EQ(inspect(rows), std::tuple(true, true, true, true));
+  EXPECT_TRUE(InspectRows(Adjacency{}, true).offsets_ascend);
+  Adjacency stray;
+  stray.neighbours = {1};
+  EXPECT_FALSE(InspectRows(stray, true).offsets_ascend);
+}
+
 }  // namespace
 }  // namespace chatty
