@@ -1,6 +1,7 @@
 """The library ChattyGraph, as package chattygraph uses it."""
 
 from collections.abc import Callable, Mapping, Sequence
+import os
 from typing import Annotated, Any
 
 import numpy
@@ -97,7 +98,7 @@ class Trace:
         All spans, counters and instants, by device and begin, with times in microseconds. Spans have arguments by name.
         """
 
-    def save(self, path: str) -> None:
+    def save(self, path: str | os.PathLike) -> None:
         """Writes a file for https://ui.perfetto.dev; .gz and .zst compress it."""
 
 class Run:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 
 class ChattyError(Exception):
     """Base of all exceptions of this package; itself for a fault of the library."""
@@ -43,3 +47,26 @@ class CompileError(ChattyError):
         super().__init__(message)
         self.line = line
         self.log = log
+
+
+def shown(value: Any) -> str:
+    """A value as the texts of errors show it. Python writes no integer of more than 4300 digits."""
+    try:
+        return repr(value)
+    except ValueError:
+        return "an integer of thousands of digits"
+
+
+def checked_text(name: str, text: str) -> str:
+    """The text itself. Throws UsageError for one that UTF-8 cannot encode: half a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{name} {text!r}: it has a character that UTF-8 cannot encode") from None
+    return text
+
+
+def check_flag(value: Any, name: str, none: bool = False) -> None:
+    """Throws UsageError unless the value is True or False, or None if that is allowed."""
+    if not (isinstance(value, (bool, np.bool_)) or (none and value is None)):
+        raise UsageError(f"{name} {shown(value)}: it is {'True, False or None' if none else 'True or False'}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from ._errors import CapabilityError, InputError, UsageError
+from ._errors import CapabilityError, InputError, UsageError, check_flag, checked_text, shown
 from ._gpu import HOST, Location, first_location, to_host
 
 if TYPE_CHECKING:
@@ -35,16 +35,17 @@ def _array(values: Any, name: str) -> np.ndarray:
     if array.ndim != 1:
         raise InputError(f"{name} have {array.ndim} dimensions; they must be a one-dimensional array")
     if array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
-        array = array.astype(np.float32 if array.dtype.itemsize < 4 else np.float64)
+        given = array
+        with np.errstate(over="ignore"):
+            array = given.astype(np.float32 if given.dtype.itemsize < 4 else np.float64)
+        wrong = np.flatnonzero(np.isinf(array) & np.isfinite(given))
+        if len(wrong):
+            raise InputError(
+                f"{name}: entry {wrong[0]} is {given[wrong[0]]}, which float64 does not hold; scale the weights"
+            )
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     return np.require(array, requirements=["C", "A"])
-
-
-def _check_flag(value: Any, name: str, none: bool = False) -> None:
-    """Throws UsageError unless the value is True or False, or None if that is allowed."""
-    if not (isinstance(value, (bool, np.bool_)) or (none and value is None)):
-        raise UsageError(f"{name} {value!r}: it is {'True, False or None' if none else 'True or False'}")
 
 
 def _plain(values: Any, name: str) -> np.ndarray:
@@ -223,7 +224,9 @@ class Graph:
             copy: whether to copy arrays that could be shared.
         """
         checked(matrix)
-        _check_flag(directed, "directed", True)
+        check_flag(weighted, "weighted")
+        check_flag(directed, "directed", True)
+        check_flag(copy, "copy")
         if directed is False:
             rows, columns, data = _entries(matrix)
             return cls.from_edges(
@@ -248,7 +251,8 @@ class Graph:
                 symmetric.
             copy: whether to copy arrays that could be shared.
         """
-        _check_flag(directed, "directed", True)
+        check_flag(directed, "directed", True)
+        check_flag(copy, "copy")
         if directed is False:
             raise UsageError("from_csr takes rows as they are; from_edges adds reverse edges with directed=False")
         core = _core.Graph.from_csr(
@@ -256,7 +260,7 @@ class Graph:
             _vertices(indices, "indices"),
             None if weights is None else _weights(weights),
             symmetric=None if directed is None else False,
-            copy=copy,
+            copy=bool(copy),
         )
         return cls._of(core, location=first_location(indices, indptr, weights))
 
@@ -297,16 +301,17 @@ class Graph:
         """
         if parallel not in ("keep", "lightest"):
             raise UsageError(f"parallel '{parallel}': it is keep or lightest")
-        _check_flag(directed, "directed")
+        check_flag(directed, "directed")
+        check_flag(loops, "loops")
         if vertices is not None:
             try:
-                vertices = vertices.__index__()
-            except AttributeError:
-                raise UsageError(f"vertices {vertices!r}: it is a whole number") from None
+                vertices = int(vertices.__index__())
+            except (AttributeError, TypeError):
+                raise UsageError(f"vertices {shown(vertices)}: it is a whole number") from None
             if vertices < 0:
-                raise UsageError(f"vertices {vertices}: a graph has 0 or more")
+                raise UsageError(f"vertices {shown(vertices)}: a graph has 0 or more")
             if vertices > MOST_VERTICES:
-                raise CapabilityError(f"{vertices} vertices are more than 32-bit vertex ids can name")
+                raise CapabilityError(f"{shown(vertices)} vertices are more than 32-bit vertex ids can name")
         core = _core.Graph.from_edges(
             _vertices(sources, "sources"),
             _vertices(targets, "targets"),
@@ -343,7 +348,11 @@ class Graph:
             vertices: number of vertices, where columns are whole numbers.
             directed: False: each edge also goes back.
         """
+        if not (hasattr(table, "columns") and hasattr(table, "iloc")):
+            raise InputError(f"a {type(table).__name__} is no pandas.DataFrame")
         for column in (source, target):
+            if not isinstance(column, Hashable):
+                raise UsageError(f"column {column!r}: it is the name of one column")
             if column not in table.columns:
                 raise InputError(f"the table has no column {column!r}; it has {', '.join(map(repr, table.columns))}")
         weights = table[weight].to_numpy() if weight is not None and weight in table.columns else None
@@ -357,7 +366,10 @@ class Graph:
             if vertices is not None:
                 raise UsageError(f"vertices {vertices}: the columns {source!r} and {target!r} have names, which are counted")
             both = np.stack([np.asarray(end, dtype=object) for end in ends], axis=1).ravel()
-            codes, unique = pandas.factorize(both)
+            try:
+                codes, unique = pandas.factorize(both)
+            except TypeError as error:  # lists and the like
+                raise InputError(f"the columns {source!r} and {target!r} have values that are no names: {error}") from None
             ends = [np.ascontiguousarray(codes[0::2]), np.ascontiguousarray(codes[1::2])]
             nodes = list(unique)
             vertices = len(nodes)
@@ -417,7 +429,7 @@ class Graph:
         """The graph in a file, with the options and the meaning of the command line (docs/formats.md)."""
         return cls._of(
             _core.Graph.read(
-                os.fspath(path),
+                checked_text("path", os.fsdecode(path)),
                 format=format,
                 symmetrise=symmetrise,
                 directed=directed,
@@ -528,6 +540,8 @@ class Graph:
 
     def _kept_session(self, devices: str, partition: str) -> Session:
         """The session that functions such as ``bfs`` share."""
+        if not isinstance(devices, Hashable) or not isinstance(partition, Hashable):
+            raise UsageError(f"devices {devices!r} and partition {partition!r} are texts")
         key = (devices, partition)
         found = self._sessions.get(key)
         if found is not None:

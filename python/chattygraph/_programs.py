@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._errors import InputError, UsageError
+from ._errors import InputError, UsageError, checked_text
 from ._graph import Graph, GraphLike, _plain
 from ._progress import Progress
 from ._session import RUN_OPTIONS, Run, Session
@@ -92,7 +92,14 @@ class Program:
         kept = Graph(graph)
         if devices == "auto" and self._host_only:
             devices = "host"
-        return kept._kept_session(devices, partition)._run(self, value, trace, progress, arguments)
+        while True:
+            session = kept._kept_session(devices, partition)
+            try:
+                return session._run(self, value, trace, progress, arguments)
+            except UsageError:
+                if not session.closed:
+                    raise
+                # another thread has released the graph meanwhile: the next session opens the devices again
 
     def _data(self, name: str, given: Any) -> np.ndarray:
         dtype = self._dtypes[name]
@@ -181,7 +188,7 @@ def find(program: str | Program | Callable[..., Any]) -> Program:
         known = programs()
         if name in known:
             return known[name]
-        full = known.get(_core.registry().full_name(name))
+        full = known.get(_core.registry().full_name(checked_text("program", name)))
         if full is not None:
             return full
         import difflib

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core, _gpu
-from ._errors import UsageError
+from ._errors import UsageError, check_flag, checked_text, shown
 from ._graph import Graph, GraphLike
 from ._progress import Progress, watch
 
@@ -83,7 +83,7 @@ class Run:
     @property
     def total(self) -> int | None:
         """The one number that the values add up to, as the number of triangles; None for programs without one."""
-        return self._core.total(_gpu.to_host(self.values, "values"))
+        return self._core.total(self._host_values())
 
     def round_table(self) -> dict[str, np.ndarray]:
         """The rounds of a run with ``trace=True``, as columns: pandas.DataFrame takes them.
@@ -126,7 +126,14 @@ class Run:
 
     def verify(self) -> tuple[bool, str]:
         """Whether ``values`` are right, by the program's own verifier, and what was checked or what is wrong."""
-        return self._core.verify(_gpu.to_host(self.values, "values"))
+        return self._core.verify(self._host_values())
+
+    def _host_values(self) -> np.ndarray:
+        """``values`` in host memory. Throws UsageError for what is no array of this machine's numbers."""
+        values = _gpu.to_host(self.values, "values")
+        if not isinstance(values, np.ndarray) or not values.dtype.isnative:
+            raise UsageError("values were replaced by what is no array of numbers in this machine's byte order")
+        return values
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         values = _gpu.to_host(self.values, "values")
@@ -149,17 +156,21 @@ class Run:
 def parameter_text(name: str, value: Any) -> str:
     """A number as the library reads it."""
     if isinstance(value, str):
-        return value
+        return checked_text(name, value)
     if isinstance(value, (bool, np.bool_)):
         return str(int(value))
+    if np.ma.is_masked(value):
+        raise UsageError(f"parameter {name}: its entry is masked")
     try:
         return str(value.__index__())
     except (AttributeError, TypeError):
         pass
+    except ValueError:  # Python writes no integer of more than 4300 digits
+        raise UsageError(f"parameter {name}: {shown(value)} is out of range") from None
     try:
         number = float(value)
-    except (TypeError, ValueError):
-        raise UsageError(f"parameter {name}: {value!r} is not a number") from None
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError(f"parameter {name}: {shown(value)} is not a number") from None
     return str(int(number)) if math.isfinite(number) and number == int(number) and abs(number) < 2**53 else repr(number)
 
 
@@ -174,9 +185,9 @@ def _whole(name: str, value: Any, bits: int) -> int:
     try:
         number = int(value.__index__())
     except (AttributeError, TypeError):
-        raise UsageError(f"{name} {value!r}: it is a whole number") from None
+        raise UsageError(f"{name} {shown(value)}: it is a whole number") from None
     if not 0 <= number < 2**bits:
-        raise UsageError(f"{name} {number}: it is a whole number from 0 to {2**bits - 1}")
+        raise UsageError(f"{name} {shown(number)}: it is a whole number from 0 to {2**bits - 1}")
     return number
 
 
@@ -214,6 +225,8 @@ class Session:
             raise UsageError(f"devices {devices!r}: it is a text such as 'host:4' or 'cuda:0,1'")
         if not isinstance(partition, str):
             raise UsageError(f"partition {partition!r}: it is a text such as 'edge-balanced'")
+        checked_text("devices", devices)
+        checked_text("partition", partition)
         seed, memory_limit = _whole("seed", seed, 64), _whole("memory_limit", memory_limit, 64)
         threads, host_memory_limit = _whole("threads", threads, 31), _whole("host_memory_limit", host_memory_limit, 64)
         self._graph: Graph = graph if _waits else Graph(graph)
@@ -274,6 +287,8 @@ class Session:
     ) -> Run:
         if value is not None and not isinstance(value, str):
             raise UsageError(f"value {value!r}: program '{program.name}' has {', '.join(program.values)}")
+        checked_text("value", value or "")
+        check_flag(trace, "trace")
         parameters: dict[str, str] = {}
         options: dict[str, str] = {}
         data: dict[str, np.ndarray] = {}
@@ -307,7 +322,7 @@ class Session:
                 value=value or "",
                 options=options,
                 data=data,
-                trace=trace,
+                trace=bool(trace),
                 waits=self._waits,
                 progress=watcher.report,
                 interval=watcher.interval,

@@ -26,7 +26,10 @@ def _matrix(csgraph: Any, *, dense_null: Any = 0) -> Any:
         return checked(csgraph)
     from scipy.sparse.csgraph import csgraph_from_dense
 
-    array = np.asarray(csgraph)
+    try:
+        array = np.asarray(csgraph)
+    except (TypeError, ValueError) as error:  # rows of different lengths, objects that refuse to be numbers
+        raise InputError(f"a graph is a square matrix: {error}") from None
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
         raise InputError(f"a graph is a square matrix, and this has the shape {array.shape}")
     if array.dtype.kind not in "biuf":
@@ -58,7 +61,7 @@ def connected_components(
 
     Labels are 0 to the number - 1, by the first vertex of each; scipy numbers strong components in another order.
     """
-    if connection.lower() not in ("weak", "strong"):
+    if not isinstance(connection, str) or connection.lower() not in ("weak", "strong"):
         raise UsageError(f"connection '{connection}': it is weak or strong")
     strong = directed and connection.lower() == "strong"
     graph = _graph(csgraph, True, False)
@@ -74,7 +77,10 @@ def connected_components(
 def _source(graph: Graph, index: Any) -> int:
     """A vertex of the caller's, which may count from the end."""
     n = graph.vertices
-    v = int(index)
+    try:
+        v = int(index.__index__())
+    except (AttributeError, TypeError):
+        raise UsageError(f"vertex {index!r}: it is a whole number") from None
     if not -n <= v < n:
         raise UsageError(f"vertex {index}: the graph has {n}")
     return v % n
@@ -143,8 +149,14 @@ def dijkstra(
     """
     graph = _graph(csgraph, directed, not unweighted)
     n = graph.vertices
+    try:
+        limit = float(limit)
+    except (TypeError, ValueError):
+        raise UsageError(f"limit {limit!r}: it is a number") from None
     if not limit >= 0:
         raise UsageError(f"limit {limit}: it is at least 0")
+    if np.ma.is_masked(indices):
+        raise UsageError("indices have a mask; drop missing entries first")
     given = np.arange(n) if indices is None else np.atleast_1d(np.asarray(indices))
     if given.dtype.kind not in "iu" and given.size:
         raise UsageError("indices are whole numbers")

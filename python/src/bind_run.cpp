@@ -1,8 +1,10 @@
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
@@ -183,8 +185,9 @@ void BindRun(nb::module_& module) {
           "events", &EventsOf, nb::sig("def events(self) -> list[dict[str, typing.Any]]"),
           "All spans, counters and instants, by device and begin, with times in microseconds. Spans have arguments by name.")
       .def(
-          "save", [](const Trace& self, const std::string& path) { WriteTraceFile(path, self); }, "path"_a,
-          nb::call_guard<nb::gil_scoped_release>(), "Writes a file for https://ui.perfetto.dev; .gz and .zst compress it.");
+          "save", [](const Trace& self, const std::filesystem::path& path) { WriteTraceFile(path.string(), self); },
+          "path"_a, nb::call_guard<nb::gil_scoped_release>(),
+          "Writes a file for https://ui.perfetto.dev; .gz and .zst compress it.");
   nb::class_<Outcome>(module, "Run", "What a run has left, without its values.")
       .def_prop_ro(
           "value", [](const Outcome& self) { return self.values.name; }, "The name of the values, as \"level\".")
