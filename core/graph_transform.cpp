@@ -25,13 +25,14 @@ using detail::OrderKey;
 using detail::WeightReader;
 using detail::WithWeightType;
 
-/// Of graphs with more edges, or with more threads, the pass of hashes by all threads takes less time than one thread's
-/// walk.
+/// Of graphs with more edges or lists, or with more threads, the pass of hashes by all threads takes less time than one
+/// thread's walk.
 constexpr EdgeIndex kMostWalked = EdgeIndex{1} << 22;
 constexpr int kMostThreadsOfWalk = 3;
 
 bool Walks(const Adjacency& adjacency, int threads) {
-  return adjacency.neighbours.size() <= kMostWalked && ThreadCount(threads) <= kMostThreadsOfWalk;
+  const std::size_t size = std::max(adjacency.neighbours.size(), adjacency.offsets.size());
+  return size <= kMostWalked && ThreadCount(threads) <= kMostThreadsOfWalk;
 }
 
 enum class Walked {
@@ -54,8 +55,9 @@ Walked WalkRows(const Adjacency& adjacency) {
     const EdgeIndex last = adjacency.offsets[v + 1];
     if (e > last || last > m) return Walked::kNotSymmetric;
     VertexId before = 0;
-    for (; e < last && ids[e] < v; ++e) {
-      const VertexId u = ids[e];
+    for (; e < last; ++e) {
+      const VertexId u = ids[e];  // once: an array that is shared with a caller may change meanwhile
+      if (u >= v) break;
       const std::uint32_t reverse = next[u]++;
       if (u < before || reverse >= m || ids[reverse] != v) return Walked::kNotSymmetric;
       before = u;

@@ -154,7 +154,7 @@ Json CostsJson(const CostReport& report) {
     for (const std::size_t bytes : kSizes) {
       const std::size_t best = model.Best(from, to, {.bytes = bytes, .payload = true}).path;
       const bool none = !model.Joins(best, from, to);
-      const bool extrapolated = model.cost(best, from, to).Extrapolates(static_cast<double>(bytes));
+      const bool extrapolated = !none && model.cost(best, from, to).Extrapolates(static_cast<double>(bytes));
       json["choices"].push_back({{"from", from},
                                  {"to", to},
                                  {"bytes", bytes},

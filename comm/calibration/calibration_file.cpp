@@ -107,7 +107,10 @@ Calibration ParseCalibration(std::string_view text, std::string_view fingerprint
   calibration.notes = json.at("notes").get<std::vector<std::string>>();
   auto paths = json.at("paths").get<std::vector<std::string>>();
   const std::size_t devices = index(json.at("devices"), kMaxDevices + 1);
-  if (devices < 2 || paths.size() > kMaxDevices) throw InputError("is damaged: it has too few devices or too many paths");
+  if (devices < 2 || paths.empty() || paths.size() > kMaxDevices)
+    throw InputError("is damaged: it has too few devices, no paths, or too many");
+  if (!(calibration.seconds >= 0 && calibration.seconds <= kMost))
+    Throw<InputError>("is damaged: it took {} s", calibration.seconds);
   calibration.model = CostModel(std::move(paths), devices);
   calibration.model.set_measured(true);
   for (const Json& row : json.at("costs")) {
@@ -177,7 +180,7 @@ void SaveCalibration(std::string_view fingerprint, const Calibration& calibratio
 
 CostModel KnownCosts(const Topology& topology, const LinkMask& links) {
   LoadedCalibration loaded = LoadCalibration(MachineFingerprint(topology, links));
-  if (loaded.calibration) {
+  if (loaded.calibration && loaded.calibration->model.devices() == topology.size()) {
     loaded.calibration->model.SetMachine(Masked(topology, links));
     return std::move(loaded.calibration->model);
   }

@@ -227,6 +227,7 @@ class Graph:
         check_flag(weighted, "weighted")
         check_flag(directed, "directed", True)
         check_flag(copy, "copy")
+        directed = None if directed is None else bool(directed)
         if directed is False:
             rows, columns, data = _entries(matrix)
             return cls.from_edges(
@@ -253,6 +254,7 @@ class Graph:
         """
         check_flag(directed, "directed", True)
         check_flag(copy, "copy")
+        directed = None if directed is None else bool(directed)
         if directed is False:
             raise UsageError("from_csr takes rows as they are; from_edges adds reverse edges with directed=False")
         core = _core.Graph.from_csr(
