@@ -52,8 +52,9 @@ struct LoadedCalibration {
   std::optional<Calibration> calibration;  ///< never one that is damaged or another machine's
   std::string why;                         ///< where there is none: "FILE is damaged: …"; empty if nothing was ever kept
 };
-/// Reads the calibration that is kept for a fingerprint. Never throws for the content of the file.
-LoadedCalibration LoadCalibration(std::string_view fingerprint);
+/// Reads the calibration that is kept for a fingerprint, of so many `devices`; 0: of any number. Never throws for the
+/// content of the file.
+LoadedCalibration LoadCalibration(std::string_view fingerprint, std::size_t devices = 0);
 /// Keeps a calibration. Writes a file beside and renames it, so that readers see all or nothing. Throws InputError if the
 /// folder cannot be written.
 void SaveCalibration(std::string_view fingerprint, const Calibration& calibration);

@@ -58,7 +58,7 @@ CostReport CostsOf(const TopologyOptions& options, const DeviceSelection& select
   const std::string fingerprint = MachineFingerprint(found, mask);
   CostReport report{.calibration = {}, .file = CalibrationFile(fingerprint)};
   LoadedCalibration loaded;
-  if (!options.recalibrate) loaded = LoadCalibration(fingerprint);
+  if (!options.recalibrate) loaded = LoadCalibration(fingerprint, found.size());
   // A quick one will not do where a thorough one was asked for.
   report.kept = loaded.calibration && (!options.measure || options.quick || !loaded.calibration->quick);
   if (report.kept) {

@@ -147,7 +147,7 @@ std::string CalibrationFile(std::string_view fingerprint) {
   return folder.empty() ? "" : fmt::format("{}/costs-{:016x}.txt", folder, Checksum(fingerprint));
 }
 
-LoadedCalibration LoadCalibration(std::string_view fingerprint) {
+LoadedCalibration LoadCalibration(std::string_view fingerprint, std::size_t devices) {
   LoadedCalibration loaded;
   const std::string path = CalibrationFile(fingerprint);
   std::error_code error;
@@ -157,7 +157,10 @@ LoadedCalibration LoadCalibration(std::string_view fingerprint) {
     if (fs::is_regular_file(path, error)) file.open(path, std::ios::binary);  // a pipe would wait for its writer
     if (!file.is_open()) throw InputError("is no file that can be read");
     if (fs::file_size(path, error) > kMostBytes) Throw<InputError>("has more than {} bytes", kMostBytes);
-    loaded.calibration = ParseCalibration(std::string(std::istreambuf_iterator<char>(file), {}), fingerprint);
+    Calibration kept = ParseCalibration(std::string(std::istreambuf_iterator<char>(file), {}), fingerprint);
+    if (devices != 0 && kept.model.devices() != devices)
+      Throw<InputError>("is damaged: it has costs of {} devices, and there are {}", kept.model.devices(), devices);
+    loaded.calibration = std::move(kept);
   } catch (const InputError& fault) {
     loaded.why = fmt::format("{} {}", path, fault.what());
   }
@@ -179,8 +182,8 @@ void SaveCalibration(std::string_view fingerprint, const Calibration& calibratio
 }
 
 CostModel KnownCosts(const Topology& topology, const LinkMask& links) {
-  LoadedCalibration loaded = LoadCalibration(MachineFingerprint(topology, links));
-  if (loaded.calibration && loaded.calibration->model.devices() == topology.size()) {
+  LoadedCalibration loaded = LoadCalibration(MachineFingerprint(topology, links), topology.size());
+  if (loaded.calibration) {
     loaded.calibration->model.SetMachine(Masked(topology, links));
     return std::move(loaded.calibration->model);
   }

@@ -181,6 +181,23 @@ TEST_F(CacheTest, OtherVersionsAreNotTrusted) {
   EXPECT_NE(loaded.why.find("another version"), std::string::npos) << loaded.why;
 }
 
+TEST_F(CacheTest, CostsOfNothingOrOfOtherDevicesAreNotTrusted) {
+  const std::string fingerprint = "machine\n";
+  const Calibration example = Example();
+  const std::size_t devices = example.model.devices();
+  SaveCalibration(fingerprint, example);
+  EXPECT_TRUE(LoadCalibration(fingerprint, devices).calibration);
+  const LoadedCalibration loaded = LoadCalibration(fingerprint, devices + 1);
+  EXPECT_FALSE(loaded.calibration);
+  EXPECT_NE(loaded.why.find("it has costs of"), std::string::npos) << loaded.why;
+  Calibration of_no_paths = example;
+  of_no_paths.model = CostModel(std::vector<std::string>{}, devices);
+  EXPECT_THROW(ParseCalibration(CalibrationText(fingerprint, of_no_paths), fingerprint), InputError);
+  Calibration of_no_time = example;
+  of_no_time.seconds = -1;
+  EXPECT_THROW(ParseCalibration(CalibrationText(fingerprint, of_no_time), fingerprint), InputError);
+}
+
 TEST_F(CacheTest, WhatIsNoFileIsCalledWhatItIs) {
   fs::create_directories(CalibrationFile("machine\n"));
   const LoadedCalibration loaded = LoadCalibration("machine\n");
