@@ -41,7 +41,9 @@ function(chatty_compile_options target)
       target_compile_options(
         ${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=4194304>"
                           "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<CXX_COMPILER_ID:GNU>>:-Xcompiler=--param=ggc-min-heapsize=4194304>")
-      # Passes of its optimiser that take a quarter of the time of a program's translation unit, and save tests little.
+    endif()
+    if(CHATTY_QUICK_HOST)
+      # Passes of gcc's optimiser that take a quarter of the time of a program's translation unit, and save tests little.
       target_compile_options(
         ${target}
         PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-tree-dominator-opts;-fno-tree-pta;-fno-tree-loop-optimize;-fno-ivopts;-fno-forward-propagate;-fno-cprop-registers;-fno-ipa-modref;-fno-ipa-pure-const>"
