@@ -6,11 +6,18 @@
 /// own: a target that a message improves becomes an item of the thread's ring, until nothing below the limit is left. What
 /// lies beyond goes to the next step's list, or to a list of far items. Then the threads meet, and the limit rises. A search
 /// by levels finds tens of levels between two barriers (vertical granularity control, as PASGAL by Dong et al., PPoPP'24),
-/// and shortest paths fuse buckets (Zhang et al., GraphIt, CGO'20). A compare-and-swap decides about each value, and every
-/// improvement becomes an item, so answers do not depend on the order.
+/// and shortest paths fuse buckets (Zhang et al., GraphIt, CGO'20). Every improvement becomes an item, so answers do not
+/// depend on the order.
 ///
-/// Memory order: values change by relaxed atomics; a ring is of one thread; lists are written before a barrier and read
-/// behind it.
+/// A value changes by compare-and-swap, or, if it is a minimum or a maximum, by a load and a store: a locked operation lets
+/// no later load begin. Such a store may overwrite a better value that another thread has stored since the load. So each
+/// thread keeps what it has stored in a step. Behind the step's barrier no store is under way; the thread whose value was
+/// the best finds a worse one there, and restores its own by compare-and-swap before a second barrier. It has followed the
+/// edges already, or has the item in a list: an item is left only for a better value. The next step then finds at each
+/// vertex the best of all that were stored.
+///
+/// Memory order: values change by relaxed atomics; a ring is of one thread; lists and values are written before a barrier
+/// and read behind it.
 #pragma once
 
 #include <algorithm>
@@ -100,6 +107,11 @@ bool IsLive(const StateRef<P>& s, const ItemOf<P>& item) {
   return atomics::Load(WordOf(s, item.vertex)) == item.value;
 }
 
+/// Whether members store values of P rather than swap them: see the file.
+template <class P>
+inline constexpr bool kStoresValues = kUpdatesNatively<P> &&
+                                      (P::kReduction == Reduction::kMin || P::kReduction == Reduction::kMax);
+
 /// One member's part in steps. `Peers` is None, or Messages<P> where the device has a part of the graph: the member then
 /// sends messages to the vertices of other devices.
 template <class P, class Peers = None>
@@ -107,6 +119,7 @@ class RelaxWorker {
  public:
   using Entry = ItemOf<P>;
   static constexpr bool kOrders = Traits<P>::kOrders, kHasPeers = !std::is_same_v<Peers, None>;
+  static constexpr bool kStores = kStoresValues<P> && !kHasPeers;  ///< if there are other members, then Restore is needed
 
   /// `concurrent`: the device has other members, which change values, too.
   RelaxWorker(const StateRef<P>& s, const RoundOf<P>& round, const RelaxTerms& terms, bool concurrent,
@@ -128,6 +141,8 @@ class RelaxWorker {
     near_limit_ = limit + width;
     hop_limit_ = hop_limit;
     spills_ = false;
+    stored_.clear();
+    far_begin_ = far_->size();
   }
 
   /// Takes a slice of a list and what comes of it, until nothing below the limit is left.
@@ -167,6 +182,21 @@ class RelaxWorker {
     return any;
   }
 
+  /// Behind the step's barrier, and before another: restores the best of the values that members have stored in the step.
+  void Restore() {
+    const auto restore = [this](LocalId v, Word mine) {
+      Word now = atomics::Load(WordOf(s_, v));
+      while (IsBetter(mine, now)) {
+        const Word found = atomics::CompareSwap(WordOf(s_, v), now, mine);
+        if (found == now) return;
+        now = found;
+      }
+    };
+    for (const Stored& one : stored_) restore(one.vertex, one.value);
+    for (const Entry& item : *next_) restore(item.vertex, item.value);
+    for (std::size_t i = far_begin_; i < far_->size(); ++i) restore((*far_)[i].vertex, (*far_)[i].value);
+  }
+
   /// Moves the far items that are below `limit` into `list`.
   void TakeFar(double limit, std::vector<Entry>* list) {
     std::size_t kept = 0;
@@ -191,9 +221,15 @@ class RelaxWorker {
   using Shared = SharedOf<P>;
   using Word = atomics::Word<sizeof(Value)>;
   static constexpr std::uint32_t kRing = 1u << 13;
-  static constexpr std::uint32_t kTogether = 16;  ///< items that are looked at together
-  static constexpr std::uint32_t kAhead = 16;     ///< items before them whose rows are called for
-  static constexpr std::uint32_t kEdges = 64;     ///< edges that are looked at together
+  static constexpr std::uint32_t kTogether = 16;    ///< items that are looked at together
+  static constexpr std::uint32_t kAhead = 16;       ///< items before them whose rows are called for
+  static constexpr std::uint32_t kEdges = 64;       ///< edges that are looked at together
+  static constexpr std::size_t kStored = 1u << 15;  ///< values of a step that are kept: more items go to the list
+  /// What Restore needs of an item of the ring, which later ones overwrite.
+  struct Stored {
+    LocalId vertex;
+    Word value;
+  };
   /// An edge whose message is better than its target's value.
   struct Improvement {
     LocalId target;
@@ -224,8 +260,21 @@ class RelaxWorker {
       Prefetch(static_cast<const WeightOf<P>*>(s_.graph.forward.weights) + row);
     }
   }
+  /// Whether a value's bits say a better one than others. Of values that are a minimum or a maximum.
+  static bool IsBetter(Word a, Word b) {
+    const auto one = atomics::BitCast<Value>(a), other = atomics::BitCast<Value>(b);
+    return P::kReduction == Reduction::kMin ? one < other : other < one;
+  }
+  /// Whether the item's edges are to be followed: a worse value than its own has overwritten it, and will be restored.
+  bool IsToFollow(const Entry& item) const {
+    if constexpr (kStores) {
+      return !IsBetter(atomics::Load(WordOf(s_, item.vertex)), item.value);
+    } else {
+      return IsLive(s_, item);
+    }
+  }
   void Look(const Entry& item) {
-    if (!IsLive(s_, item)) return;
+    if (!IsToFollow(item)) return;
     if (!IsBelow(item)) return PutOut(item);
     count.done += 1;
     if constexpr (!kOrders) count.hops = std::max(count.hops, item.hops + 1);
@@ -290,7 +339,7 @@ class RelaxWorker {
     while (true) {
       Word after = before;
       if (!Improve(v, edge.message, after)) return;
-      if (concurrent_) {
+      if (!kStores && concurrent_) {
         const Word found = after == before ? before : atomics::CompareSwap(WordOf(s_, v), before, after);
         if (found != before) {  // somebody else was faster
           before = found;
@@ -333,13 +382,16 @@ class RelaxWorker {
 
   void Put(const Entry& item) {
     if (!IsBelow(item)) return PutOut(item);
-    if (spills_ || tail_ - head_ >= room_) {  // a wide frontier: all members shall have a part of it
+    if (spills_ || tail_ - head_ >= room_ || stored_.size() == kStored) {  // wide: all members shall have a part of it
       spills_ = true;
       count.below += 1;
       next_->push_back(item);
       return;
     }
     s_.graph.forward.offsets.Prefetch(item.vertex);
+    if constexpr (kStores) {
+      if (concurrent_) stored_.push_back({item.vertex, item.value});
+    }
     Ring(tail_++) = item;
   }
   void PutOut(const Entry& item) {
@@ -365,6 +417,8 @@ class RelaxWorker {
   double limit_ = 0, near_limit_ = 0;
   std::uint32_t hop_limit_ = 0, head_ = 0, tail_ = 0;
   bool spills_ = false;
+  std::vector<Stored> stored_;  // in this step, and followed or to follow in it
+  std::size_t far_begin_ = 0;   // far items before this step
   std::size_t better_count_ = 0;
   std::array<Improvement, 2 * kEdges + 1> better_;
   std::array<Entry, kRing> ring_;
@@ -549,6 +603,10 @@ FusedRun Relax(Group& group, const StateRef<P>& state, RelaxShared<ItemOf<P>>& s
     }
     which ^= 1;
     meet();
+    if (decltype(worker)::kStores && concurrent) {
+      worker.Restore();
+      group.sync_soon();
+    }
     shared.hubs[rank].clear();
     steps += 1;
     done += all.done;
