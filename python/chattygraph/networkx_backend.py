@@ -67,7 +67,10 @@ class ConvertedGraph:
         lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
         data: Iterable[Any] = itertools.chain.from_iterable(row.values() for row in rows)
         if graph.is_multigraph():  # a row has dictionaries of parallel edges
-            keys = [edges for row in rows for edges in row.values()]
+            of_rows = [list(row.values()) for row in rows]
+            # Where edges are filtered, the length of networkx' view of a row counts neighbours without any.
+            lengths = np.fromiter(map(len, of_rows), dtype=np.int64, count=len(rows))
+            keys = list(itertools.chain.from_iterable(of_rows))
             counts = np.fromiter(map(len, keys), dtype=np.int64, count=len(keys))
             before = np.concatenate([[0], np.cumsum(counts)])
             targets = np.repeat(targets, counts)

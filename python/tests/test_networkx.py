@@ -160,7 +160,10 @@ def test_conversion_has_all_edges(kind: type[nx.Graph], size: tuple[int, int]) -
     rng = np.random.default_rng(n)
     for u, v in rng.integers(0, max(n, 1), (edges, 2)).tolist():
         graph.add_edge(f"n{u}", f"n{v}", weight=int(rng.integers(1, 9)))
-    for part in (graph, graph.subgraph(list(graph)[: n // 2])):
+    half = graph.subgraph(list(graph)[: n // 2])
+    third = graph.edge_subgraph(list(graph.edges)[::3])
+    some = nx.subgraph_view(half, filter_edge=lambda u, v, *key: (int(u[1:]) + int(v[1:]) + sum(key)) % 3 != 0)
+    for part in (graph, half, third, some):
         converted, index = ConvertedGraph(part, "weight", 1), {node: v for v, node in enumerate(part)}
         expected = [(index[u], index[v], w) for u, v, w in part.edges(data="weight")]
         if not part.is_directed():
