@@ -62,7 +62,7 @@ struct RowOptions {
   std::uint32_t list_items = 0;      ///< of each list of a fused run, and of a host thread's ring; 0: from the graph
   bool fuses = true;                 ///< a fused run on a GPU is possible
   bool together = false;             ///< and, on several devices, one of all devices together
-  bool rounds_together = false;      ///< on several GPUs, rounds of all together are possible
+  bool rounds_together = false;      ///< on GPUs, rounds of all together are possible, in resident kernels
   bool operator==(const RowOptions&) const = default;  ///< all members
 };
 
@@ -105,7 +105,8 @@ struct RunOptions {
   /// (framework/fused/team.h). false: they send buffers. PlanRun sets false for graphs whose frontiers are wide.
   bool relax_together = true;
   /// GPUs that address each other's memory make rounds of few vertices together, in resident kernels
-  /// (framework/fused/rounds_team.h). false: the host drives each round. PlanRun sets false if memory has no room for it.
+  /// (framework/fused/rounds_team.h), as does one GPU alone. false: the host drives each round, unless a program has no
+  /// other engine on one GPU. PlanRun sets false if memory has no room for it.
   bool rounds_together = true;
   bool explain = false;  ///< record each buffer in RunStatistics::buffers, with its time; slows the run
   /// Arrays with a number per vertex, under the names in the program's kVertexData.

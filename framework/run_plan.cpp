@@ -150,7 +150,15 @@ void PlanFused(const Session& session, const ProgramTraits& traits, const RunOpt
   if (!engine) return none("the program has no such engine on this kind of device");
   if (gpu && !plan.directions.push && !session.graph().symmetric())
     return none("rounds only pull, and a fused engine needs forward edges");
-  if (!engine->keeps_rounds && !plan.rows.fuses) return none("rounds are asked for, by execution, direction or max_rounds");
+  if (!engine->keeps_rounds && !plan.rows.fuses) {
+    constexpr std::string_view kAsked = "rounds are asked for, by execution, direction or max_rounds";
+    const std::string_view why = WhyNotRoundsTogether(session, traits, options, plan, kAsked);
+    plan.rows.rounds_together = why.empty();
+    if (!why.empty()) return none(why);
+    plan.fused = FusedUse::kBetweenRounds;
+    plan.fused_why = "the device has the whole graph";
+    return;
+  }
   if (options.trace != nullptr && !engine->traces) return none("the trace has a span for each round");
   const bool any_order =
       engine->any_order && (gpu || !traits.carries) && plan.rows.fuses && plan.buckets.fused_width < kInfinity<double>;

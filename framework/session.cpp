@@ -231,8 +231,9 @@ FittedMemory Session::FitMemory(RunOptions options,
   const bool fuses = devices_[0]->kind() == DeviceKind::kCuda && (devices_.size() == 1 ? rows.fuses : rows.together);
   if (fuses && options.records == Records::kAuto && !fits()) options.records = Records::kNever;
   if (fuses && options.execution == Execution::kAuto && !fits()) options.execution = Execution::kBsp;
+  const RowOptions fitted = RowsOf(options);
   const bool rounds_together =
-      devices_[0]->kind() == DeviceKind::kCuda && devices_.size() > 1 && RowsOf(options).rounds_together;
+      devices_[0]->kind() == DeviceKind::kCuda && fitted.rounds_together && (devices_.size() > 1 || !fitted.fuses);
   if (rounds_together && !fits()) options.rounds_together = false;
   std::vector<DeviceMemory> needed = CheckMemory(programs(options), options);
   return {std::move(options), std::move(needed)};

@@ -377,7 +377,9 @@ TEST_P(RoundsTogetherTest, WideRoundsAreTheHosts) {
   const Graph graph = MakeGraph(last + 1, edges, WeightKind::kInt32);
   const auto session = Open(graph);
   const std::uint32_t paths = Check(*session, PathCounts{}, "path counts"), rumours = Check(*session, Rumours{}, "rumours");
+  const std::uint32_t levels = Check(*session, Bfs{}, "levels");
   if (OnGpus()) {
+    EXPECT_GT(levels, 100u);
     EXPECT_GT(paths, 100u);  // 60 rounds before and 80 after, but a few
     EXPECT_LT(paths, 155u);  // and none of the wide ones
     EXPECT_GT(rumours, 100u);

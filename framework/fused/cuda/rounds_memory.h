@@ -2,6 +2,7 @@
 /// The memory of resident rounds on a GPU, besides the program's state.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -28,6 +29,12 @@ inline constexpr bool kRunsRoundsTogether = [] {
 /// faster engine.
 template <class P>
 inline constexpr bool kRunsRounds = !kRelaxes<P> && kRunsRoundsTogether<P>;
+/// Whether a part of so many has P's rounds in the kernel of several GPUs. A GPU that has the whole graph takes that kernel,
+/// as a team of one, for rounds of programs that relax edges, where rounds are asked for.
+template <class P>
+constexpr bool TakesRoundsTogether(std::size_t parts, RowOptions rows) {
+  return kRunsRoundsTogether<P> && rows.rounds_together && (parts > 1 || (kRelaxes<P> && !rows.fuses));
+}
 
 /// Edges of a round with which rounds of many launches do better, and of a row.
 inline constexpr std::uint32_t kRoundEdges = kRoundsPolicy.wide, kRoundRow = 1u << 11;
@@ -51,10 +58,10 @@ struct TeamRoundCounters {
 /// Bytes on a part of a GPU; none for programs without such rounds.
 template <class P>
 std::uint64_t RoundsBytes(const PartShape& part, RowOptions rows) {
-  const bool runs = part.parts > 1 ? kRunsRoundsTogether<P> && rows.rounds_together : kRunsRounds<P>;
-  if (!runs || !part.forward.built) return 0;
+  const bool together = TakesRoundsTogether<P>(part.parts, rows), alone = part.parts == 1 && kRunsRounds<P>;
+  if (!(together || alone) || !part.forward.built) return 0;
   const std::uint64_t lists = kRoundEdges * (sizeof(ActiveVertex) + sizeof(LocalId)) + 1024;
-  if (part.parts == 1) return lists;
+  if (!together) return lists;
   return lists + sizeof(TeamRoundCounters) + RoundsTeam::Bytes(part.parts, sizeof(Slot<MessageOf<P>>));
 }
 

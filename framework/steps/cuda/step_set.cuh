@@ -56,7 +56,7 @@ class CudaSteps final : public StepSet {
       if (s().graph.parts == 1 && graph.subgraph().forward) fused_.emplace(device_, state_);
     }
     if constexpr (fused::cuda::kRunsRoundsTogether<P>) {
-      if (s().graph.parts > 1 && rows.rounds_together && graph.subgraph().forward) {
+      if (fused::cuda::TakesRoundsTogether<P>(s().graph.parts, rows) && graph.subgraph().forward) {
         rounds_together_.emplace(device_, state_);
       }
     }
