@@ -2,9 +2,11 @@
 /// Which programs a device may run by relaxing edges in any order.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "chatty/core/atomics.h"
@@ -41,6 +43,40 @@ inline constexpr bool kUpdatesNatively =
     !kUpdateTakesData<P> &&
     (P::kReduction == Reduction::kMin || P::kReduction == Reduction::kMax ||
      (P::kReduction == Reduction::kOr && std::is_integral_v<ValueOf<P>>));
+
+/// Whether UpdateStatus of `program` does on samples what the hint update_is_reduction says: the value becomes the reduction
+/// of value and message, and the vertex becomes active if that is another value.
+template <class P>
+bool UpdatesNatively([[maybe_unused]] const P& program) {
+  if constexpr (kUpdatesNatively<P>) {
+    using Value = ValueOf<P>;
+    using Limits = std::numeric_limits<Value>;
+    std::array<Value, 13> samples = {
+        Value{0},      Value{1},         Value{2},          Value{3},        Value{7},          Value{100},       Value{101},
+        Limits::max(), Limits::lowest(), Limits::max() / 2, IdentityOf<P>(), Limits::max() / 3, Limits::max() / 7};
+    const Vertex vertices[] = {{0, 0, 0, 0}, {1, 3, 3, 3}, {12345, 7, 2, 9}};
+    for (const Vertex& vertex : vertices) {
+      for (const Value before : samples) {
+        for (const Value message : samples) {
+          Value value = before;
+          const bool active = CallUpdateStatus(program, value, message, vertex, RoundOf<P>{});
+          Value expected = before;
+          if constexpr (P::kReduction == Reduction::kMin) {
+            expected = message < before ? message : before;
+          } else if constexpr (P::kReduction == Reduction::kMax) {
+            expected = before < message ? message : before;
+          } else {
+            expected = before | message;
+          }
+          if (!SameBits(value, expected) || active != !SameBits(expected, before)) return false;
+        }
+      }
+    }
+    return true;
+  } else {
+    return false;
+  }
+}
 
 /// Whether a message over an edge may be as good as its source's value, on samples: labels and widths are carried, distances
 /// grow. One vertex's value then reaches any number of others without a change of priority, so the first bucket is the least

@@ -7,9 +7,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <concepts>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "chatty/core/cuda.h"
@@ -23,40 +21,6 @@
 #include "chatty/framework/spans.h"
 
 namespace chatty::fused::cuda {
-
-/// Whether UpdateStatus of `program` does on samples what the hardware's operation does: the value becomes the reduction of
-/// value and message, and the vertex becomes active if that is another value.
-template <class P>
-bool UpdatesNatively([[maybe_unused]] const P& program) {
-  if constexpr (kUpdatesNatively<P>) {
-    using Value = ValueOf<P>;
-    using Limits = std::numeric_limits<Value>;
-    std::array<Value, 13> samples = {
-        Value{0},      Value{1},         Value{2},          Value{3},        Value{7},          Value{100},       Value{101},
-        Limits::max(), Limits::lowest(), Limits::max() / 2, IdentityOf<P>(), Limits::max() / 3, Limits::max() / 7};
-    const Vertex vertices[] = {{0, 0, 0, 0}, {1, 3, 3, 3}, {12345, 7, 2, 9}};
-    for (const Vertex& vertex : vertices) {
-      for (const Value before : samples) {
-        for (const Value message : samples) {
-          Value value = before;
-          const bool active = CallUpdateStatus(program, value, message, vertex, RoundOf<P>{});
-          Value expected = before;
-          if constexpr (P::kReduction == Reduction::kMin) {
-            expected = message < before ? message : before;
-          } else if constexpr (P::kReduction == Reduction::kMax) {
-            expected = before < message ? message : before;
-          } else {
-            expected = before | message;
-          }
-          if (!steps::SameBytes(value, expected) || active != !steps::SameBytes(expected, before)) return false;
-        }
-      }
-    }
-    return true;
-  } else {
-    return false;
-  }
-}
 
 /// Runs P on one GPU. The device and the state must outlive it.
 template <class P>

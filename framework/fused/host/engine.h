@@ -91,6 +91,7 @@ class Engine final : public FusedEngine {
       const P& program = state_.ref().program;
       const bool rounds_asked = !run.any_order || run.most_rounds != FusedRun::kAllRounds;
       if (rounds_asked || ReadsRound(program) || CarriesValues(program)) return terms;
+      terms.stores = UpdatesNatively(program);
       if (run.list_items != 0) terms.ring = run.list_items;
       if (!run.asynchronous || kHasRounds<P>) {
         if constexpr (Traits<P>::kOrders) {  // the more threads, the more items a step should have

@@ -83,6 +83,7 @@ struct RelaxTerms {
   double width = 0;            ///< of the first, in hops or the Priority's unit
   double least = 0, most = 0;  ///< widths between which it adapts, if they differ
   std::uint32_t ring = ~0u;    ///< items of a thread's ring, at most as many as it has
+  bool stores = false;         ///< members store values rather than swap them: see the file
   /// Items a hop, or of a bucket in the order of a Priority, from which on rounds are better.
   double wide = kInfinity<double>;
 };
@@ -107,7 +108,7 @@ bool IsLive(const StateRef<P>& s, const ItemOf<P>& item) {
   return atomics::Load(WordOf(s, item.vertex)) == item.value;
 }
 
-/// Whether members store values of P rather than swap them: see the file.
+/// Whether members may store values of P rather than swap them, if UpdatesNatively: see the file.
 template <class P>
 inline constexpr bool kStoresValues = kUpdatesNatively<P> &&
                                       (P::kReduction == Reduction::kMin || P::kReduction == Reduction::kMax);
@@ -119,7 +120,6 @@ class RelaxWorker {
  public:
   using Entry = ItemOf<P>;
   static constexpr bool kOrders = Traits<P>::kOrders, kHasPeers = !std::is_same_v<Peers, None>;
-  static constexpr bool kStores = kStoresValues<P> && !kHasPeers;  ///< if there are other members, then Restore is needed
 
   /// `concurrent`: the device has other members, which change values, too.
   RelaxWorker(const StateRef<P>& s, const RoundOf<P>& round, const RelaxTerms& terms, bool concurrent,
@@ -130,9 +130,12 @@ class RelaxWorker {
         hubs_(hubs),
         peers_(peers),
         concurrent_(concurrent),
+        stores_(kStoresValues<P> && !kHasPeers && concurrent && terms.stores),
         hub_degree_(concurrent && !kHasPeers ? kHubDegree : ~EdgeIndex{0}),
         room_(std::clamp<std::uint32_t>(terms.ring, 2, kRing)) {}
 
+  /// Whether values are stored, so that each step has to end with Restore.
+  bool stores() const { return stores_; }
   /// Before a step: where to put items, and which are below.
   void Begin(std::vector<Entry>* next, double limit, double width, std::uint32_t hop_limit, std::uint64_t step = 0) {
     next_ = next;
@@ -267,11 +270,10 @@ class RelaxWorker {
   }
   /// Whether the item's edges are to be followed: a worse value than its own has overwritten it, and will be restored.
   bool IsToFollow(const Entry& item) const {
-    if constexpr (kStores) {
-      return !IsBetter(atomics::Load(WordOf(s_, item.vertex)), item.value);
-    } else {
-      return IsLive(s_, item);
+    if constexpr (kStoresValues<P>) {
+      if (stores_) return !IsBetter(atomics::Load(WordOf(s_, item.vertex)), item.value);
     }
+    return IsLive(s_, item);
   }
   void Look(const Entry& item) {
     if (!IsToFollow(item)) return;
@@ -339,7 +341,7 @@ class RelaxWorker {
     while (true) {
       Word after = before;
       if (!Improve(v, edge.message, after)) return;
-      if (!kStores && concurrent_) {
+      if (concurrent_ && !stores_) {
         const Word found = after == before ? before : atomics::CompareSwap(WordOf(s_, v), before, after);
         if (found != before) {  // somebody else was faster
           before = found;
@@ -389,9 +391,7 @@ class RelaxWorker {
       return;
     }
     s_.graph.forward.offsets.Prefetch(item.vertex);
-    if constexpr (kStores) {
-      if (concurrent_) stored_.push_back({item.vertex, item.value});
-    }
+    if (stores_) stored_.push_back({item.vertex, item.value});
     Ring(tail_++) = item;
   }
   void PutOut(const Entry& item) {
@@ -411,7 +411,7 @@ class RelaxWorker {
   std::vector<Entry>*far_, *hubs_, *next_ = nullptr;
   [[no_unique_address]] Peers peers_;
   std::uint64_t step_ = 0;
-  const bool concurrent_;
+  const bool concurrent_, stores_;
   const EdgeIndex hub_degree_;  // of rows that all members walk
   const std::uint32_t room_;    // of the ring
   double limit_ = 0, near_limit_ = 0;
@@ -603,9 +603,11 @@ FusedRun Relax(Group& group, const StateRef<P>& state, RelaxShared<ItemOf<P>>& s
     }
     which ^= 1;
     meet();
-    if (decltype(worker)::kStores && concurrent) {
-      worker.Restore();
-      group.sync_soon();
+    if constexpr (detail::kStoresValues<P>) {
+      if (worker.stores()) {
+        worker.Restore();
+        group.sync_soon();
+      }
     }
     shared.hubs[rank].clear();
     steps += 1;
