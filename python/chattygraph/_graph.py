@@ -537,8 +537,15 @@ class Graph:
         """Frees the devices that calls such as ``bfs(graph)`` have kept. The next call opens them again."""
         with self._lock:
             sessions, self._sessions = self._sessions, {}
-        for session in sessions.values():
-            session.close()
+        while sessions:
+            key, session = sessions.popitem()
+            try:
+                session.close()
+            except UsageError:  # in a function that watches a run of it
+                with self._lock:
+                    for left, other in [(key, session), *sessions.items()]:
+                        self._sessions.setdefault(left, other)
+                raise
 
     def _kept_session(self, devices: str, partition: str) -> Session:
         """The session that functions such as ``bfs`` share."""

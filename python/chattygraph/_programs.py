@@ -97,7 +97,7 @@ class Program:
             try:
                 return session._run(self, value, trace, progress, arguments)
             except UsageError:
-                if kept._sessions.get((devices, partition)) is session:
+                if not session.closed:
                     raise
                 # another thread has released the graph meanwhile: the next session opens the devices again
 

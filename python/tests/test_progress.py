@@ -151,6 +151,10 @@ def test_a_function_may_use_other_graphs_and_not_this_one(graph: cg.Graph, path:
     assert levels == [PATH - 1]
     with pytest.raises(cg.UsageError, match="whose run it watches"):
         cg.pagerank(graph, rounds=10, tolerance=0, progress=lambda report: graph.release())
+    kept = graph._kept_session("auto", "edge-balanced")
+    assert not kept.closed
+    graph.release()
+    assert kept.closed, "a release that failed had lost the session"
     assert cg.bfs(graph, source=0)[0] == 0
 
 
