@@ -349,7 +349,7 @@ RunPlan PlanRun(Session& session, const RunOptions& asked, const ProgramsOfRun& 
         one.why = fmt::format("the graph has about {:.0f} levels, each of which would cost an exchange", levels);
       if (plan.execution != options.execution) {
         one.why = "a fused run does not fit into memory";
-        one.fused_why = "it does not fit into memory";
+        if (one.fused == FusedUse::kNone) one.fused_why = "it does not fit into memory";
       }
     }
     if (devices > 1) one.comm = PlanPaths(session, program);

@@ -45,9 +45,9 @@ inline constexpr bool kUpdatesNatively =
      (P::kReduction == Reduction::kOr && std::is_integral_v<ValueOf<P>>));
 
 /// Whether UpdateStatus of `program` does on samples what the hint update_is_reduction says: the value becomes the reduction
-/// of value and message, and the vertex becomes active if that is another value.
+/// of value and message, and the vertex becomes active if that is another value. A program that throws at a sample does not.
 template <class P>
-bool UpdatesNatively([[maybe_unused]] const P& program) {
+bool UpdatesNatively([[maybe_unused]] const P& program) try {
   if constexpr (kUpdatesNatively<P>) {
     using Value = ValueOf<P>;
     using Limits = std::numeric_limits<Value>;
@@ -76,6 +76,8 @@ bool UpdatesNatively([[maybe_unused]] const P& program) {
   } else {
     return false;
   }
+} catch (...) {
+  return false;
 }
 
 /// Whether a message over an edge may be as good as its source's value, on samples: labels and widths are carried, distances
