@@ -97,7 +97,7 @@ class Program:
             try:
                 return session._run(self, value, trace, progress, arguments)
             except UsageError:
-                if not session.closed:
+                if not session.closed or kept._sessions.get((devices, partition)) is session:
                     raise
                 # another thread has released the graph meanwhile: the next session opens the devices again
 

@@ -272,7 +272,8 @@ class Session:
             value: what to compute, for programs with several values, as "parent" of bfs.
             trace: whether to record a trace.
             progress: True: a bar by tqdm where that is installed, or else a line on stderr. A function: it is called with a
-                RoundProgress after each round, and the run waits for it. Its exceptions end the run and are raised here.
+                RoundProgress after each round (of rounds that GPUs make in one kernel, after the last), and the run waits for
+                it. Its exceptions end the run and are raised here.
                 Several devices run in rounds then, also where resident kernels of all together would be faster.
             arguments: the program's parameters and vertex data (arrays), and the options of a run: direction, execution,
                 comm, links, tiles, records, delta, slots, max_rounds, timeout in seconds, explain. None: the default.

@@ -121,6 +121,7 @@ void KeptSession::Free() {
     } catch (const Error&) {  // of a context that is lost, whose memory is, too
     }
   }
+  closed_ = true;
   jobs_.clear();
   session_.reset();
   others_.clear();
@@ -243,9 +244,6 @@ void KeptSession::Close() {
   });
 }
 
-bool KeptSession::closed() const {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  return lock.owns_lock() && session_ == nullptr;
-}
+bool KeptSession::closed() const { return closed_.load(); }
 
 }  // namespace chatty::python

@@ -2,6 +2,7 @@
 /// A graph on its devices, for runs by name from any thread of a Python process. Knows nothing of Python's objects.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <list>
@@ -104,7 +105,8 @@ class KeptSession {
 
   std::shared_ptr<const Graph> graph_;
   std::vector<std::string> labels_;
-  bool has_gpus_ = false;                          // among the session's devices
+  bool has_gpus_ = false;  // among the session's devices
+  std::atomic<bool> closed_{false};
   mutable std::mutex mutex_;                       // held during a run; guards the members below
   std::map<int, std::unique_ptr<Device>> others_;  // by GPU, beside the session's; jobs use them
   std::unique_ptr<Session> session_;
