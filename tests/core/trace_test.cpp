@@ -228,7 +228,7 @@ TEST(TracedDevices, StreamsShowWhatTheirEventsSay) {
       end = stream[i].start_ns + stream[i].duration_ns;
       close += std::abs(stream[i].start_ns - host[i].start_ns) < 1'000'000;
     }
-    EXPECT_GT(close, 0) << "another clock: not even a pair that nothing interrupted is close";
+    EXPECT_GT(close, static_cast<std::int64_t>(kSpans / 2)) << "another clock: pairs that nothing interrupted are far apart";
   };
   check(TraceRow::kCompute, TraceRow::kStreamCompute, 0);
   check(TraceRow::kCommunication, TraceRow::kStreamCommunication, 1);

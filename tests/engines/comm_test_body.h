@@ -54,7 +54,6 @@ TEST_P(Comm, AnswersAreTheSameOverEveryTransport) {
         for (const char* execution : {"bsp", "async"}) {
           const bool async = execution == std::string_view("async");
           if (async && (program.safety() != "monotone" || direction != Direction::kAuto)) continue;
-          if (CHATTY_TEST_SANITIZED && !async && direction == Direction::kAuto) continue;  // rounds that push, and that pull
           SCOPED_TRACE(testing::Message() << execution << " " << program.name() << " over " << path << ", direction "
                                           << static_cast<int>(direction));
           RunOptions options;
