@@ -56,7 +56,7 @@ class DirectionChooser {
     return terms_.can_push && terms_.can_pull && terms_.direction == Direction::kAuto && !terms_.every_round;
   }
   /// Whether the next round is a pull.
-  bool UsePull(const Ahead& ahead, VertexId vertices) const {
+  CHATTY_FN bool UsePull(const Ahead& ahead, VertexId vertices) const {
     if (!terms_.can_push || !terms_.can_pull) return !terms_.can_push;
     if (terms_.direction != Direction::kAuto) return terms_.direction == Direction::kPull;
     if (terms_.every_round) return true;  // all edges either way, and a pull needs no atomics
@@ -67,13 +67,13 @@ class DirectionChooser {
   /// Sets the cost of a pushed edge in edges read by a pull.
   void SetPushCost(double cost) { push_cost_ = cost; }
   /// A pull that began with `ahead` read `touched` edges.
-  void Learn(const Ahead& ahead, VertexId vertices, std::uint64_t touched) {
+  CHATTY_FN void Learn(const Ahead& ahead, VertexId vertices, std::uint64_t touched) {
     const double looks = Looks(ahead, vertices);
     if (looks >= 1) correction_ = 0.5 * correction_ + 0.5 * static_cast<double>(touched) / looks;
   }
 
  private:
-  double Looks(const Ahead& ahead, VertexId vertices) const {
+  CHATTY_FN double Looks(const Ahead& ahead, VertexId vertices) const {
     return PullLooks(terms_.first_suffices, static_cast<double>(ahead.candidate_edges),
                      static_cast<double>(ahead.active_edges), static_cast<double>(vertices));
   }

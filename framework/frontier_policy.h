@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "chatty/core/device.h"
+#include "chatty/core/macros.h"
 
 namespace chatty {
 
@@ -27,6 +28,15 @@ inline constexpr FrontierPolicy kGpuFrontier{.queue_share = 4, .target_share = 3
 /// Of rounds on devices of this kind.
 constexpr const FrontierPolicy& FrontierOf(DeviceKind kind) {
   return kind == DeviceKind::kCuda ? kGpuFrontier : kHostFrontier;
+}
+/// Whether a push of `active` of `owned` vertices reads them from a queue.
+CHATTY_FN constexpr bool PushesQueue(const FrontierPolicy& policy, std::uint64_t active, std::size_t owned) {
+  return active < owned / policy.queue_share;
+}
+/// Whether a push along `edges` writes its targets to a queue. A queue costs an append per target and random updates; a
+/// bitmap, a sweep over all vertices.
+CHATTY_FN constexpr bool QueuesTargets(const FrontierPolicy& policy, std::uint64_t edges, std::uint64_t vertices) {
+  return edges < vertices / policy.target_share;
 }
 /// Of runs in place on a host: an edge pushed swaps a value in memory, where all pulls look at a bitmap in a cache.
 inline constexpr FrontierPolicy kInPlaceFrontier{.queue_share = 32, .target_share = 8, .push_cost = 6.0};

@@ -240,6 +240,47 @@ class BspRun {
     const FusedTerms terms = engine->terms();
     narrow_rounds_ = total_.active_edges < terms.narrow_edges ? narrow_rounds_ + 1 : 0;
     if (!asynchronous_ && terms.narrow_rounds != 0 && narrow_rounds_ <= terms.narrow_rounds) return false;
+    FusedRun job = HandOver();
+    fused::RoundsTeamRef team;
+    std::vector<fused::TeamTraffic> traffic;
+    if (run_.rounds_team != nullptr) {
+      team = run_.rounds_team->ref(rank_);
+      traffic.resize(parts_);
+      job.rounds_team = &team;
+      job.sharing = run_.rounds_team->SharingWith(rank_);
+      job.epoch = run_.rounds_team->epoch(rank_);
+      job.traffic = traffic;
+    }
+    {
+      const Span span = Timed(spans::kAdvance, {total_.active_vertices, total_.active_edges});
+      if (!engine->Run(job, wait_)) return false;
+      steps_.FusedHasRun();
+    }
+    const bool together = run_.rounds_team != nullptr;
+    narrow_rounds_ = 0;
+    TakeBack(job, together);
+    if (job.mixed) RunLaterRoundsAsynchronously();
+    if (together) {
+      run_.rounds_team->SetEpoch(rank_, job.epoch);
+      for (PartId q = 0; q < parts_; ++q) {
+        if (q == rank_) continue;
+        const std::uint64_t bytes = traffic[q].messages * team.entry_bytes;
+        log_.CountSent(q, traffic[q].messages, traffic[q].before, bytes);
+      }
+    }
+    if (traits_.has_measure || together) {
+      agreement_.Measure(round_, mine_);
+      total_ = agreement_.AllReduce(mine_);
+      std::memcpy(round_.global, total_.global, sizeof(round_.global));
+      round_.active = total_.active_vertices;
+    }
+    if (rank_ == 0 && options_.on_round && job.push_rounds + job.pull_rounds > 0)
+      options_.on_round({round_.index, total_.active_vertices, program_.ChangeOf(round_)});
+    return true;
+  }
+
+  /// The run as an engine gets it.
+  FusedRun HandOver() const {
     FusedRun job;
     if (options_.max_rounds != 0) job.most_rounds = options_.max_rounds - round_.index;
     job.stop = &options_.stop;
@@ -257,29 +298,16 @@ class BspRun {
     job.ahead = AheadOf(total_);
     job.first_pending = first_pending_;
     job.pending_vertices = total_.pending_vertices;
-    fused::RoundsTeamRef team;
-    std::vector<fused::TeamTraffic> traffic;
-    if (run_.rounds_team != nullptr) {
-      team = run_.rounds_team->ref(rank_);
-      traffic.resize(parts_);
-      job.rounds_team = &team;
-      job.sharing = run_.rounds_team->SharingWith(rank_);
-      job.epoch = run_.rounds_team->epoch(rank_);
-      job.traffic = traffic;
-    }
-    {
-      const Span span = Timed(spans::kAdvance, {total_.active_vertices, total_.active_edges});
-      if (!engine->Run(job, wait_)) return false;
-      steps_.FusedHasRun();
-    }
+    return job;
+  }
+
+  /// And as the engine returns it. `together`: `ahead` has a change of this device's candidates, and sums follow.
+  void TakeBack(const FusedRun& job, bool together) {
     form_ = Form::kBitmap;
     is_first_frontier_ = false;
-    narrow_rounds_ = 0;
     round_ = job.round;
     buckets_ = job.buckets;
     chooser_ = job.chooser;
-    if (job.mixed) RunLaterRoundsAsynchronously();
-    const bool together = run_.rounds_team != nullptr;
     candidate_edges_ = job.ahead.candidate_edges + (together ? candidate_edges_ : 0);
     mine_ = Summary{};
     mine_.active_vertices = job.active_vertices;
@@ -288,29 +316,12 @@ class BspRun {
     mine_.pending_vertices = job.pending_vertices;
     mine_.stop = !together && job.stop->stop_requested();
     total_ = mine_;
-    if (together) {
-      run_.rounds_team->SetEpoch(rank_, job.epoch);
-      for (PartId q = 0; q < parts_; ++q) {
-        if (q == rank_) continue;
-        const std::uint64_t bytes = traffic[q].messages * team.entry_bytes;
-        log_.CountSent(q, traffic[q].messages, traffic[q].before, bytes);
-      }
-    }
-    if (traits_.has_measure || together) {
-      agreement_.Measure(round_, mine_);
-      total_ = agreement_.AllReduce(mine_);
-      std::memcpy(round_.global, total_.global, sizeof(round_.global));
-      round_.active = total_.active_vertices;
-    }
     first_pending_ = job.first_pending;
     edges_touched_ += job.edges_touched;
     vertices_updated_ += job.vertices_updated;
     push_rounds_ += job.push_rounds;
     pull_rounds_ += job.pull_rounds;
     fused_steps_ += job.steps;
-    if (rank_ == 0 && options_.on_round && job.push_rounds + job.pull_rounds > 0)
-      options_.on_round({round_.index, total_.active_vertices, program_.ChangeOf(round_)});
-    return true;
   }
 
   /// From now on, active vertices are of several rounds: messages come from values, every message may improve a value, and
@@ -324,7 +335,7 @@ class BspRun {
   void Push() {
     bool queue_out;
     {
-      const bool convert = form_ == Form::kBitmap && mine_.active_vertices < owned_ / frontier_.queue_share;
+      const bool convert = form_ == Form::kBitmap && PushesQueue(frontier_, mine_.active_vertices, owned_);
       Span span = Timed(convert ? spans::kConvertFrontier : spans::kAdvance, {mine_.active_vertices, mine_.active_edges});
       if (convert) {
         if (!is_first_frontier_ || mine_.active_vertices > 1) {
@@ -336,8 +347,7 @@ class BspRun {
         frontier_count_ = static_cast<std::size_t>(mine_.active_vertices);
         span.Next(spans::kAdvance, {mine_.active_vertices, mine_.active_edges});
       }
-      // A queue costs an append per target and random updates; a bitmap, a sweep over all vertices.
-      queue_out = !traits_.every_round && total_.active_edges < std::uint64_t{round_.vertices} / frontier_.target_share;
+      queue_out = !traits_.every_round && QueuesTargets(frontier_, total_.active_edges, round_.vertices);
       const std::size_t count = form_ == Form::kQueue ? frontier_count_ : owned_;
       if (count > 0) steps_.Advance(round_, form_, count, mine_.active_edges, queue_out);
     }
