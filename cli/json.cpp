@@ -156,6 +156,7 @@ Json StatisticsJson(const RunStatistics& statistics) {
   json["gauss_seidel_rounds"] = statistics.gauss_seidel_rounds;
   json["pull_rounds"] = statistics.pull_rounds;
   json["fused_steps"] = statistics.fused_steps;
+  json["wide_rounds"] = statistics.wide_rounds;
   json["edges_touched"] = statistics.edges_touched;
   json["vertices_updated"] = statistics.vertices_updated;
   json["devices"] = Json::array();

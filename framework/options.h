@@ -63,6 +63,7 @@ struct RowOptions {
   bool fuses = true;                 ///< a fused run on a GPU is possible
   bool together = false;             ///< and, on several devices, one of all devices together
   bool rounds_together = false;      ///< on GPUs, rounds of all together are possible, in resident kernels
+  bool wide_rounds = false;          ///< on one GPU, rounds of any width are possible in a resident kernel
   bool operator==(const RowOptions&) const = default;  ///< all members
 };
 
@@ -105,8 +106,8 @@ struct RunOptions {
   /// (framework/fused/team.h). false: they send buffers. PlanRun sets false for graphs whose frontiers are wide.
   bool relax_together = true;
   /// GPUs that address each other's memory make rounds of few vertices together, in resident kernels
-  /// (framework/fused/rounds_team.h), as does one GPU alone. false: the host drives each round, unless a program has no
-  /// other engine on one GPU. PlanRun sets false if memory has no room for it.
+  /// (framework/fused/rounds_team.h), as does one GPU alone, there also of many vertices. false: the host drives each round,
+  /// unless a program has no other engine on one GPU. PlanRun sets false if memory has no room for it.
   bool rounds_together = true;
   bool explain = false;  ///< record each buffer in RunStatistics::buffers, with its time; slows the run
   /// Arrays with a number per vertex, under the names in the program's kVertexData.
@@ -133,12 +134,14 @@ inline RowOptions RowsOf(const RunOptions& options) {
   const bool without_transports =
       options.comm.chooses() && options.trace == nullptr && !options.explain && !options.transport_factory;
   const bool async = options.execution == Execution::kAsync;
+  const bool reports_rounds = options.trace != nullptr || options.explain || options.on_round;
   return {options.tiling,
           options.records,
           options.list_items,
           !rounds,
           !rounds && async && without_transports && options.relax_together,
-          !async && without_transports && options.direction != Direction::kPull && options.rounds_together};
+          !async && without_transports && options.direction != Direction::kPull && options.rounds_together,
+          !async && !reports_rounds && options.rounds_together};
 }
 
 }  // namespace chatty

@@ -130,9 +130,16 @@ double LevelsOfRunTogether(Session& session, const RunOptions& options, const Pr
   return LevelsIfDeep(session.graph(), kind);
 }
 
+/// Whether a kernel makes rounds of any width, if they need not be reported.
+bool MakesWideRounds(const Session& session, const ProgramTraits& traits, const ProgramPlan& plan) {
+  return session.device_count() == 1 && session.device(0).kind() == DeviceKind::kCuda && traits.gpu_fused &&
+         traits.gpu_fused->wide_rounds && plan.engine == EngineKind::kBsp && plan.directions.push;
+}
+
 /// Decides FusedUse. A fused engine reads forward edges, which a symmetric graph has in any case.
 void PlanFused(const Session& session, const ProgramTraits& traits, const RunOptions& options, ProgramPlan& plan) {
   const auto none = [&](std::string_view why) { plan.fused_why = why; };
+  plan.rows.wide_rounds = plan.rows.wide_rounds && MakesWideRounds(session, traits, plan);
   if (session.device_count() > 1) {
     const std::string_view why = WhyNotTogether(session, traits, options, plan);
     plan.rows.together = why.empty();
@@ -280,6 +287,7 @@ ProgramPlan PlanProgram(const ProgramTraits* traits, const RunOptions& options, 
       throw UsageError("execution async: this program is written on operators, which have no asynchronous engine; use auto");
     }
     plan.engine = EngineKind::kOperators;
+    plan.rows.wide_rounds = false;
     plan.why = "the program is written on operators";
     plan.fused_why = "the program is written on operators";
     return plan;
@@ -380,6 +388,7 @@ std::string Describe(const RunPlan& plan) {
                                    program.frontier.queue_share, program.frontier.push_cost));
       line("buckets", DescribeBuckets(program.buckets, plan.kind));
       line("fused", fmt::format("{}: {}", FusedUseName(program.fused), program.fused_why));
+      if (program.rows.wide_rounds) line("rounds", "of any width in a resident kernel");
     }
     if (plan.devices.size() < 2) continue;
     if (program.engine != EngineKind::kOperators) {

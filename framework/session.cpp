@@ -265,6 +265,7 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
   lifecycle_.ForEachDevice([&](std::size_t d) { steps_.push_back(program_->MakeSteps(*graphs_->devices[d], plan_.rows)); });
   for (const auto& steps : steps_) {
     CHATTY_CHECK(plan_.fused == FusedUse::kNone || steps->fused() != nullptr, "a plan has a fused engine, its steps none");
+    CHATTY_CHECK(!plan_.rows.wide_rounds || steps->wide_rounds() != nullptr, "a plan has wide rounds, its steps none");
   }
   if (plan_.fused == FusedUse::kTogether) team_ = std::make_unique<fused::Team>(session.devices(), plan_.rows.list_items);
   if (plan_.rows.rounds_together) {

@@ -12,6 +12,7 @@ RunStatistics& RunStatistics::operator+=(const RunStatistics& next) {
   pull_rounds += next.pull_rounds;
   gauss_seidel_rounds += next.gauss_seidel_rounds;
   fused_steps += next.fused_steps;
+  wide_rounds += next.wide_rounds;
   edges_touched += next.edges_touched;
   vertices_updated += next.vertices_updated;
   converged = converged && next.converged;

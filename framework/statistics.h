@@ -80,8 +80,9 @@ struct RunStatistics {
   std::uint32_t gauss_seidel_rounds = 0;  ///< rounds whose messages used values of the same round: Round::fresh
   /// Steps of fused runs that relax edges in any order: buckets or tens of levels each. Where there are any, `rounds` counts
   /// the levels that these steps followed, perhaps a few more than the answer has; with a Priority, it counts the steps.
-  /// Exact rounds in a resident kernel are a step each.
+  /// Exact rounds of few vertices in a resident kernel are a step each.
   std::uint32_t fused_steps = 0;
+  std::uint32_t wide_rounds = 0;    ///< rounds that a GPU's kernel made whatever their width: see RowOptions::wide_rounds
   std::uint64_t edges_touched = 0;  ///< edges that any round read
   /// Vertices that an update changed, summed over rounds. Of fused runs, and with buckets on one host device without a
   /// trace: changes of a vertex by a message.

@@ -97,7 +97,12 @@ class StepSet {
   /// The engine that continues a run on this device alone, if the device has the whole graph and there is one for the
   /// program.
   virtual FusedEngine* fused() { return nullptr; }
-  /// That engine has run, and changed values.
+  /// The engine that makes rounds of any width without the host, if the rows were prepared for it (RowOptions::wide_rounds)
+  /// and there is one for the program.
+  virtual FusedEngine* wide_rounds() { return nullptr; }
+  /// Before the engine of wide rounds continues a run: what its pulls look at follows values that others have changed.
+  virtual void RefreshCandidates() {}
+  /// One of these engines has run, and changed values.
   virtual void FusedHasRun() {}
   /// Whether rounds may be Gauss–Seidel (Round::fresh): the program allows it and this device kind supports it.
   virtual bool AllowsGaussSeidel() const { return false; }

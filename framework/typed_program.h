@@ -8,6 +8,7 @@
 #include "chatty/framework/backends.h"
 #include "chatty/framework/fused/cuda/relax_memory.h"
 #include "chatty/framework/fused/cuda/rounds_memory.h"
+#include "chatty/framework/fused/cuda/wide_rounds_memory.h"
 #include "chatty/framework/step_set.h"
 #include "chatty/framework/steps/cuda/packed_rows.h"
 #include "chatty/framework/steps/host/step_set.h"
@@ -60,6 +61,7 @@ constexpr std::optional<FusedTraits> GpuFusedTraits() {
   traits.any_order = fused::kRelaxes<P>;
   traits.together = fused::kRelaxesTogether<P>;
   traits.rounds_together = fused::cuda::kRunsRoundsTogether<P>;
+  traits.wide_rounds = fused::cuda::kRunsWideRounds<P>;
   traits.asynchronous = traits.traces = fused::kRelaxes<P>;
   return traits;
 }
@@ -180,7 +182,8 @@ class TypedProgram final : public ErasedProgram {
         bytes += part.owned * sizeof(OutputOf<P>);  // Job::CopyOutput's
         bytes += sizeof(BlockTickets);
         bytes += steps::cuda::PullAllBytes<P>(part, rows.tiling) + steps::cuda::CandidateBytes<P>(part);
-        bytes += fused::cuda::RelaxBytes<P>(part, rows) + fused::cuda::RoundsBytes<P>(part, rows);
+        bytes += fused::cuda::RelaxBytes<P>(part, rows) + fused::cuda::RoundsBytes<P>(part, rows) +
+                 fused::cuda::WideRoundsBytes<P>(part, rows);
         if (Traits<P>::kHasMeasure)
           bytes += 2048 * sizeof(GlobalOf<P>);  // one a block: 8 a multiprocessor, some 150 of those
       }

@@ -59,6 +59,7 @@ Json PlanJson(const RunPlan& plan) {
   for (const ProgramPlan& program : plan.programs) {
     Json json = {{"value", program.name}, {"engine", EngineName(program.engine)}, {"why", program.why}};
     json["fused"] = {{"use", FusedUseName(program.fused)}, {"why", program.fused_why}};
+    json["wide_rounds"] = program.rows.wide_rounds;
     json["directions"] = Json::array();
     if (program.directions.push) json["directions"].push_back("push");
     if (program.directions.pull) json["directions"].push_back("pull");

@@ -328,16 +328,23 @@ class RunCall {
     const double before_prepare = session_->partition_ms() + session_->upload_ms();
     const Stopwatch prepare_watch;
     phase_->Begin("preparing");
-    if (phase_->shown()) {
+    run_.vertex_data = ReadVertexData(results_.data, graph());
+    if (phase_->shown() && !MakesWideRounds()) {
       run_.on_round = [this](const RoundProgress& round) { phase_->TellRound(round.rounds, round.active, round.change); };
     }
-    run_.vertex_data = ReadVertexData(results_.data, graph());
     job_ = OnGraph([&] { return program_->Prepare(*session_, parameters_.values, options_.parameters.value, run_); });
     results_.plan = job_->plan();
     results_.prepare_ms =
         std::max(0.0, prepare_watch.ms() - (session_->partition_ms() + session_->upload_ms() - before_prepare));
     results_.partition_ms = session_->partition_ms();
     results_.upload_ms = session_->upload_ms();
+  }
+
+  /// Whether a kernel makes the rounds, as it does unless each is to be reported. They take microseconds.
+  bool MakesWideRounds() {
+    const RunPlan plan =
+        OnGraph([&] { return program_->Plan(*session_, parameters_.values, options_.parameters.value, run_); });
+    return std::any_of(plan.programs.begin(), plan.programs.end(), [](const auto& p) { return p.rows.wide_rounds; });
   }
 
   void RunTrial(std::uint32_t trial) {

@@ -121,6 +121,9 @@ std::string RunSummary(const RunCommandOptions& options, const RegisteredProgram
   if (statistics.fused_steps > 0) {
     rounds += fmt::format(", of them fused in {} steps", Grouped(statistics.fused_steps));
   }
+  if (statistics.wide_rounds > 0) {
+    rounds += fmt::format(", {} of any width in a resident kernel", Grouped(statistics.wide_rounds));
+  }
   if (statistics.phases > 1) rounds += fmt::format(" in {} phases", Grouped(statistics.phases));
   if (const std::string why = WhyNotFinal(results); !why.empty()) rounds += ", " + why;
   line("rounds", rounds);

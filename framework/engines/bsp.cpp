@@ -34,7 +34,7 @@ namespace {
 /// A device's report.
 struct BspReport : DeviceReport {
   Ended ended = Ended::kFailed;
-  std::uint32_t push_rounds = 0, pull_rounds = 0, fused_steps = 0, phases = 1;
+  std::uint32_t push_rounds = 0, pull_rounds = 0, fused_steps = 0, wide_rounds = 0, phases = 1;
 };
 
 class BspRun {
@@ -67,15 +67,17 @@ class BspRun {
     if (run_.rounds_team != nullptr && rank_ == 0) run_.rounds_team->Begin();  // the others enter after an all-reduce
     program_.ResetGlobal(round_.global);
     Span phase(track_, nullptr, spans::kPhase);
-    {
-      const Span span = Timed(spans::kInit, {owned_});
-      steps_.SetAsynchronous(false);
-      if (asynchronous_) RunLaterRoundsAsynchronously();
-      steps_.ClearControl();
-      steps_.SetLimit(buckets_.limit());
-      steps_.Init(run_.me.prior, round_);
+    if (!RunWide(/*begins=*/true)) {
+      {
+        const Span span = Timed(spans::kInit, {owned_});
+        steps_.SetAsynchronous(false);
+        if (asynchronous_) RunLaterRoundsAsynchronously();
+        steps_.ClearControl();
+        steps_.SetLimit(buckets_.limit());
+        steps_.Init(run_.me.prior, round_);
+      }
+      BeginPhase();
     }
-    BeginPhase();
     for (bool ask = IsTerminated();; ask = true) {
       if (ask) {
         const Next next = agreement_.Decide(round_);
@@ -107,7 +109,7 @@ class BspRun {
         ended_ = Ended::kStopped;
         return;
       }
-      if (RunFused()) continue;
+      if (RunFused() || RunWide(/*begins=*/false)) continue;
       Step();
       if (buckets_.on()) Raise();
     }
@@ -126,6 +128,7 @@ class BspRun {
     report.push_rounds = push_rounds_;
     report.pull_rounds = pull_rounds_;
     report.fused_steps = fused_steps_;
+    report.wide_rounds = wide_rounds_;
     report.phases = phases_;
     return report;
   }
@@ -279,6 +282,41 @@ class BspRun {
     return true;
   }
 
+  /// Lets the device make rounds without the host, from the first values on if the run begins, until the fused engine should
+  /// have the run or no vertex is active.
+  bool RunWide(bool begins) {
+    FusedEngine* const engine = run_.plan.rows.wide_rounds && !mixed_ ? steps_.wide_rounds() : nullptr;
+    if (engine == nullptr || options_.stop.stop_requested()) return false;
+    FusedRun job = HandOver();
+    job.begins = begins;
+    job.input = run_.me.prior;
+    job.ends_unwanted = ends_unwanted_;
+    if (run_.plan.fused != FusedUse::kNone) {
+      job.hand_over = steps_.fused()->terms();
+      // RunFused has counted the next round already. If it has declined one that is narrow enough, the host makes it.
+      if (narrow_rounds_ > job.hand_over.narrow_rounds) return false;
+      if (job.narrow_rounds > 0) --job.narrow_rounds;
+    }
+    if (begins) {
+      steps_.SetAsynchronous(false);
+      steps_.ClearControl();
+    } else {
+      steps_.RefreshCandidates();
+    }
+    try {
+      if (!engine->Run(job, wait_)) return false;
+    } catch (...) {
+      initialised_ = initialised_ || !job.begins;
+      throw;
+    }
+    steps_.FusedHasRun();
+    initialised_ = true;
+    wide_rounds_ += job.push_rounds + job.pull_rounds;
+    narrow_rounds_ = job.narrow_rounds;
+    TakeBack(job, /*together=*/false);
+    return true;
+  }
+
   /// The run as an engine gets it.
   FusedRun HandOver() const {
     FusedRun job;
@@ -327,6 +365,7 @@ class BspRun {
   /// From now on, active vertices are of several rounds: messages come from values, every message may improve a value, and
   /// a pull could not end at the first active source.
   void RunLaterRoundsAsynchronously() {
+    mixed_ = true;
     steps_.SetAsynchronous(true);
     chooser_.OnlyPush();
     ends_unwanted_ = false;
@@ -445,10 +484,11 @@ class BspRun {
   std::size_t frontier_count_ = 0;
   bool changed_only_ = false;  // halos hold all shared values of the last round except changed ones
   bool initialised_ = false;
+  bool mixed_ = false;  // see RunLaterRoundsAsynchronously
   Ended ended_ = Ended::kFailed;
   std::uint64_t edges_touched_ = 0, vertices_updated_ = 0;
   std::uint32_t push_rounds_ = 0, pull_rounds_ = 0, phases_ = 1, empty_phases_ = 0;
-  std::uint32_t fused_steps_ = 0;
+  std::uint32_t fused_steps_ = 0, wide_rounds_ = 0;
   std::uint32_t narrow_rounds_ = 0;  // in a row, this one included
 };
 
@@ -469,6 +509,7 @@ void RunBsp(const EngineRun& run, RunRecord* record) {
   statistics.pull_rounds = last->pull_rounds;
   statistics.gauss_seidel_rounds = last->round.fresh ? last->pull_rounds : 0;
   statistics.fused_steps = last->fused_steps;
+  statistics.wide_rounds = last->wide_rounds;
   statistics.edges_touched = last->edges_touched;
   statistics.vertices_updated = last->vertices_updated;
   for (const BspReport& report : reports) record->initialised = record->initialised || report.initialised;

@@ -23,8 +23,18 @@ namespace fused {
 struct TeamRef;
 }
 
+/// When rounds should hand over to an engine, which may change during a run.
+struct FusedTerms {
+  /// Rounds in a row with few edges, so that rounds which soon become wide are not handed over.
+  std::uint32_t narrow_rounds = 0;
+  std::uint64_t narrow_edges = ~std::uint64_t{0};  ///< fewer edges than this are few
+};
+
 /// A run, as an engine hands it over and gets it back.
 struct FusedRun {
+  /// `most_rounds` without a limit.
+  static constexpr std::uint32_t kAllRounds = ~std::uint32_t{0};
+
   /// @{
   /// Ends after this many rounds or after a stop request.
   std::uint32_t most_rounds = kAllRounds;
@@ -35,6 +45,15 @@ struct FusedRun {
   bool any_order = true;            ///< edges may be relaxed in any order: nobody has asked for rounds
   std::uint32_t list_items = 0;     ///< RowOptions::list_items
   bool asynchronous = false;        ///< the run has no rounds: the device keeps it however wide the frontier becomes
+  /// @{
+  /// Of rounds of any width: the run begins, so that the engine makes the first values, too, from `input`, as StepSet::Init
+  /// does; whether a round without candidates is the last; and when the engine is to leave rounds to another, of these
+  /// terms.
+  bool begins = false;  ///< afterwards, and after an exception: whether the first values are missing
+  const std::byte* input = nullptr;
+  bool ends_unwanted = false;
+  FusedTerms hand_over{.narrow_rounds = kAllRounds, .narrow_edges = 0};
+  /// @}
   /// @{
   /// Where each device has a part of the graph: what this device shares with the others, all of which call Run; else null.
   /// Not owned.
@@ -66,9 +85,6 @@ struct FusedRun {
   std::uint32_t steps = 0;  ///< RunStatistics::fused_steps
   std::uint64_t edges_touched = 0, vertices_updated = 0;
   /// @}
-
-  /// `most_rounds` without a limit.
-  static constexpr std::uint32_t kAllRounds = ~std::uint32_t{0};
 };
 
 /// What a program's engine on one kind of device does, by the program's type: ProgramTraits has it, and plans read it there.
@@ -80,15 +96,10 @@ struct FusedTraits {
   bool together = false;   ///< also on several devices, each with a part of the graph: see fused/team.h
   /// There is an engine for exact rounds of several devices together: see fused/rounds_team.h.
   bool rounds_together = false;
+  /// There is an engine for exact rounds of any width, on a GPU that has the whole graph.
+  bool wide_rounds = false;
   bool asynchronous = true;  ///< the engine runs programs without rounds
   bool traces = false;       ///< the engine reports its steps to a trace; else rounds run where there is one
-};
-
-/// When rounds should hand over to an engine, which may change during a run.
-struct FusedTerms {
-  /// Rounds in a row with few edges, so that rounds which soon become wide are not handed over.
-  std::uint32_t narrow_rounds = 0;
-  std::uint64_t narrow_edges = ~std::uint64_t{0};  ///< fewer edges than this are few
 };
 
 /// See the file. Owned by the steps of the same program and device, and uses their state.

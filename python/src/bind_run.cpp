@@ -50,6 +50,7 @@ nb::dict StatisticsOf(const Outcome& run) {
   all["pull_rounds"] = statistics.pull_rounds;
   all["gauss_seidel_rounds"] = statistics.gauss_seidel_rounds;
   all["fused_steps"] = statistics.fused_steps;
+  all["wide_rounds"] = statistics.wide_rounds;
   all["edges_touched"] = statistics.edges_touched;
   all["vertices_updated"] = statistics.vertices_updated;
   all["converged"] = statistics.converged;

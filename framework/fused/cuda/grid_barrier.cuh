@@ -9,6 +9,8 @@
 ///
 /// Three words take turns. Behind barrier n, the first block clears the word of barrier n - 1, which all blocks have left,
 /// and which barrier n + 2 uses: whoever arrives there has passed n + 1, where the first block has arrived.
+///
+/// PlainGridBarrier is for grids of many blocks, and carries nothing. Its memory order is the same.
 #pragma once
 
 #include <cstdint>
@@ -111,6 +113,43 @@ class GridBarrier {
   GridBarrierWords* const words_;
   Shared* const shared_;
   unsigned number_ = 0;
+};
+
+/// The words of a PlainGridBarrier, in a GPU's memory: zero at first. They only grow.
+struct PlainBarrierWords {
+  static constexpr unsigned kWords = 16;
+  struct alignas(128) Word {
+    unsigned long long arrived = 0;
+  };
+  Word words[kWords];
+};
+
+/// A block's view of the barriers of a grid with several blocks a multiprocessor. Additions to one word are serial, some 12
+/// ns each, so blocks share a few words; one warp of each block polls these, a lane each. All threads have one and call Sync
+/// together.
+class PlainGridBarrier {
+ public:
+  /// `barriers`: at how many the blocks have met since the words were zero.
+  __device__ PlainGridBarrier(PlainBarrierWords* words, std::uint64_t barriers) : words_(words), barriers_(barriers) {}
+
+  /// Waits for all blocks.
+  __device__ void Sync() {
+    constexpr unsigned kWords = PlainBarrierWords::kWords;
+    ++barriers_;
+    __syncthreads();
+    if (threadIdx.x == 0) detail::AddRelease(&words_->words[blockIdx.x % kWords].arrived, 1);
+    if (threadIdx.x < kWords) {
+      const unsigned blocks = gridDim.x / kWords + (threadIdx.x < gridDim.x % kWords ? 1 : 0);
+      while (detail::LoadAcquire(&words_->words[threadIdx.x].arrived) < barriers_ * blocks) {
+      }
+    }
+    __syncthreads();
+  }
+  __device__ std::uint64_t barriers() const { return barriers_; }
+
+ private:
+  PlainBarrierWords* const words_;
+  std::uint64_t barriers_;
 };
 
 }  // namespace chatty::fused::cuda

@@ -13,6 +13,7 @@
 #include "chatty/framework/fused/cuda/engine.cuh"
 #include "chatty/framework/fused/cuda/rounds_engine.cuh"
 #include "chatty/framework/fused/cuda/rounds_team_engine.cuh"
+#include "chatty/framework/fused/cuda/wide_rounds_engine.cuh"
 #include "chatty/framework/program_state.h"
 #include "chatty/framework/step_set.h"
 #include "chatty/framework/steps/cuda/kernels.cuh"
@@ -58,6 +59,12 @@ class CudaSteps final : public StepSet {
     if constexpr (fused::cuda::kRunsRoundsTogether<P>) {
       if (fused::cuda::TakesRoundsTogether<P>(s().graph.parts, rows) && graph.subgraph().forward) {
         rounds_together_.emplace(device_, state_);
+      }
+    }
+    if constexpr (fused::cuda::kRunsWideRounds<P>) {
+      const auto& forward = graph.subgraph().forward;
+      if (fused::cuda::TakesWideRounds<P>(s().graph.parts, rows) && forward) {
+        wide_rounds_.emplace(device_, state_, forward->neighbours.size());
       }
     }
   }
@@ -124,12 +131,7 @@ class CudaSteps final : public StepSet {
   void Gather(const RoundState& round, bool all_active) override {
     state_.CheckRoundMessage(As(round));
     if constexpr (!Traits<P>::kCounts) {
-      if constexpr (Traits<P>::kHasFilter) {
-        if (!candidates_current_) {
-          Launch("FindCandidates", kernels::FindCandidates<P>, Blocks(s().graph.owned), s());
-          candidates_current_ = true;
-        }
-      }
+      RefreshCandidates();
       Launch("Gather", kernels::Gather<P>, std::min(gather_blocks_, Blocks(s().graph.owned)), s(), As(round), all_active);
       const bool may_have_hubs = !candidate_edges_ || *candidate_edges_ >= static_cast<std::int64_t>(kHubDegree);
       if (Traits<P>::kCanPush && s().graph.reverse.max_degree >= kHubDegree && may_have_hubs) {
@@ -273,9 +275,21 @@ class CudaSteps final : public StepSet {
     }
     return nullptr;
   }
+  FusedEngine* wide_rounds() override {
+    if constexpr (fused::cuda::kRunsWideRounds<P>) {
+      if (wide_rounds_) return &*wide_rounds_;
+    }
+    return nullptr;
+  }
+  void RefreshCandidates() override {
+    if constexpr (kHasCandidates<P> && Traits<P>::kHasFilter) {
+      if (!candidates_current_) Launch("FindCandidates", kernels::FindCandidates<P>, Blocks(s().graph.owned), s());
+      candidates_current_ = true;
+    }
+  }
   void FusedHasRun() override {
     Forget();
-    candidates_current_ = false;
+    candidates_current_ = counts_candidates_ = false;
     candidate_edges_.reset();
   }
   void SetProgram(const void* program) override {
@@ -423,6 +437,7 @@ class CudaSteps final : public StepSet {
       fused_;
   std::conditional_t<fused::cuda::kRunsRoundsTogether<P>, std::optional<fused::cuda::TeamRoundsEngine<P>>, None>
       rounds_together_;
+  std::conditional_t<fused::cuda::kRunsWideRounds<P>, std::optional<fused::cuda::WideRoundsEngine<P>>, None> wide_rounds_;
   /// @{
   /// StateRef::rows and StateRef::candidates, and whether these are of the values as they are.
   Buffer<std::uint32_t> rows_with_edges_, candidates_;
