@@ -18,6 +18,7 @@
 #include "../core/waits.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/device.h"
+#include "chatty/framework/options.h"
 #include "chatty/framework/program.h"
 
 namespace chatty::test::faults {
