@@ -46,7 +46,7 @@ struct ResidentPolicy {
   /// Rounds in a row with few edges: a search of a graph with hubs gets wide within a few.
   std::uint32_t narrow_rounds;
   std::uint64_t narrow_edges;  ///< fewer edges than this are few
-  std::uint32_t wide;          ///< items a hop, or edges of a round, with which rounds of many launches do better
+  std::uint32_t wide;          ///< items a hop, or edges of a round, with which rounds of all vertices do better
   std::uint32_t wide_step;     ///< items of a step in the order of a Priority, likewise
 };
 /// Of the kernel that relaxes edges in any order.

@@ -340,8 +340,9 @@ class RunCall {
     results_.upload_ms = session_->upload_ms();
   }
 
-  /// Whether a kernel makes the rounds, as it does unless each is to be reported. They take microseconds.
+  /// Whether a GPU's kernel makes the rounds, as it does unless each is to be reported. Such rounds take microseconds.
   bool MakesWideRounds() {
+    if (session_->device_count() > 1 || session_->device(0).kind() != DeviceKind::kCuda) return false;  // as plans say
     const RunPlan plan =
         OnGraph([&] { return program_->Plan(*session_, parameters_.values, options_.parameters.value, run_); });
     return std::any_of(plan.programs.begin(), plan.programs.end(), [](const auto& p) { return p.rows.wide_rounds; });

@@ -355,7 +355,8 @@ TEST_P(RoundsTogetherTest, HubsAndWideFrontiers) {
   CheckAll(HubGraph(41, 5000, WeightKind::kInt32, false), 3);
 }
 
-// Narrow for long, wide for a moment, narrow again: rounds go to the host and come back, with nothing lost.
+// Narrow for long, wide for a moment, narrow again: rounds go to the host, or to the kernel of wide rounds, and come back,
+// with nothing lost.
 TEST_P(RoundsTogetherTest, WideRoundsAreTheHosts) {
   std::vector<TestEdge> edges;
   VertexId last = 0;
