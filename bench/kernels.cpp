@@ -201,11 +201,11 @@ void AddBorders(const SharedInputs& inputs, int threads, std::vector<Kernel>& ke
   pack();
   const Control packed = border->sender.steps().Read({}, /*clear=*/true);
   border->inbox.buffer = border->buffer.data();
-  border->inbox.form = static_cast<Encoding>(packed.buffer_encoding[1]);
+  border->inbox.encoding = static_cast<Encoding>(packed.buffer_encoding[1]);
   border->inbox.count = packed.buffer_count[1];
   border->inbox.size = border->inbox.last = border->sender.graph().subgraph().halo_count(1);
   const std::uint64_t bytes =
-      BufferBytes(border->inbox.form, border->inbox.size, border->inbox.count, sizeof(Levels::Message));
+      BufferBytes(border->inbox.encoding, border->inbox.size, border->inbox.count, sizeof(Levels::Message));
   kernels.push_back({"pack_messages", 0, bytes, [inputs, border] { border->Fill(); }, pack});
   kernels.push_back({"unpack_messages", 0, bytes,
                      [inputs, border, pack] {
@@ -216,9 +216,9 @@ void AddBorders(const SharedInputs& inputs, int threads, std::vector<Kernel>& ke
                      [border] { border->receiver.steps().UnpackMessages(border->inbox, 0, /*queue_out=*/false); }});
   SharedPlan plan;
   plan.all = true;
-  plan.form[1] = Encoding::kDense;
+  plan.encoding[1] = Encoding::kDense;
   const std::size_t shared = border->sender.graph().subgraph().border[1].size();
-  kernels.push_back({"pack_shared", 0, WholeBytes(shared, sizeof(Levels::Value)),
+  kernels.push_back({"pack_shared", 0, DenseBytes(shared, sizeof(Levels::Value)),
                      [inputs, border] {
                        border->sender.Start();
                        border->sender.steps().Publish(Form::kBitmap);

@@ -92,8 +92,8 @@ inline constexpr std::size_t kBufferSegment = 256;
 
 /// Lengths of the encodings in bytes, and offsets in a bitmap: bits, then the position of each segment's first payload, then
 /// payloads.
-CHATTY_FN constexpr std::size_t PairBytes(std::size_t count, std::size_t payload) { return count * (4 + payload); }
-CHATTY_FN constexpr std::size_t WholeBytes(std::size_t size, std::size_t payload) { return size * payload; }
+CHATTY_FN constexpr std::size_t SparseBytes(std::size_t count, std::size_t payload) { return count * (4 + payload); }
+CHATTY_FN constexpr std::size_t DenseBytes(std::size_t size, std::size_t payload) { return size * payload; }
 CHATTY_FN constexpr std::size_t SegmentsOffset(std::size_t size) { return bits::Words(size) * 4; }
 CHATTY_FN constexpr std::size_t BitmapValuesOffset(std::size_t size) {
   return (SegmentsOffset(size) + (size + kBufferSegment - 1) / kBufferSegment * 4 + 15) / 16 * 16;
@@ -101,30 +101,30 @@ CHATTY_FN constexpr std::size_t BitmapValuesOffset(std::size_t size) {
 CHATTY_FN constexpr std::size_t BitmapBytes(std::size_t size, std::size_t count, std::size_t payload) {
   return payload == 0 ? bits::Words(size) * 4 : BitmapValuesOffset(size) + count * payload;
 }
-CHATTY_FN constexpr std::size_t BufferBytes(Encoding form, std::size_t size, std::size_t count, std::size_t payload) {
-  switch (form) {
+CHATTY_FN constexpr std::size_t BufferBytes(Encoding encoding, std::size_t size, std::size_t count, std::size_t payload) {
+  switch (encoding) {
     case Encoding::kBitmap:
       return BitmapBytes(size, count, payload);
     case Encoding::kDense:
-      return WholeBytes(size, payload);
+      return DenseBytes(size, payload);
     case Encoding::kSparse:
       break;
   }
-  return PairBytes(count, payload);
+  return SparseBytes(count, payload);
 }
 /// The shortest one for `count` of `size` entries.
-CHATTY_FN constexpr Encoding ShortestForm(std::size_t size, std::size_t count, std::size_t payload) {
+CHATTY_FN constexpr Encoding ShortestEncoding(std::size_t size, std::size_t count, std::size_t payload) {
   if (count == size && payload > 0) return Encoding::kDense;
-  return PairBytes(count, payload) <= BitmapBytes(size, count, payload) ? Encoding::kSparse : Encoding::kBitmap;
+  return SparseBytes(count, payload) <= BitmapBytes(size, count, payload) ? Encoding::kSparse : Encoding::kBitmap;
 }
 /// The header at a buffer's end, for a receiver that reads the buffer in place: no host needs the counts before.
 struct BufferHeader {
   std::uint32_t count = 0;  ///< entries
-  Encoding form = Encoding::kSparse;
+  Encoding encoding = Encoding::kSparse;
 };
 /// The header's offset: after the longest encoding.
 CHATTY_FN constexpr std::size_t HeaderOffset(std::size_t size, std::size_t payload) {
-  const std::size_t pairs = PairBytes(size, payload), bitmap = BitmapBytes(size, size, payload);
+  const std::size_t pairs = SparseBytes(size, payload), bitmap = BitmapBytes(size, size, payload);
   return ((pairs > bitmap ? pairs : bitmap) + 15) / 16 * 16;
 }
 /// Most bytes of a buffer in any encoding, header included.
@@ -137,23 +137,23 @@ CHATTY_FN constexpr std::size_t BufferCapacity(std::size_t size, std::size_t pay
 struct OutboxRef {
   std::byte* buffer[kMaxDevices] = {};  ///< null: nothing is packed for that peer, whose messages stay as they are
   std::byte* for_all = nullptr;         ///< if not null, one buffer for all; peers' buffers are not written
-  bool labelled = false;                ///< buffers have headers
+  bool has_header = false;              ///< buffers have headers
 };
 /// How to pack shared values, chosen by the host.
 struct SharedPlan {
   bool all = false;                         ///< all vertices of the border, not only active ones
-  Encoding form[kMaxDevices] = {};          ///< of each peer's buffer; of a broadcast: at the device's own index
+  Encoding encoding[kMaxDevices] = {};      ///< of each peer's buffer; of a broadcast: at the device's own index
   const LocalId* union_vertices = nullptr;  ///< border_union, in device memory, for a broadcast
   LocalId union_size = 0;                   ///< its entries
 };
 /// Where unpacking reads: this device's entries are [first, last) of a buffer; its numbering counts from `first`.
 struct InboxRef {
   const std::byte* buffer = nullptr;
-  Encoding form = Encoding::kSparse;
+  Encoding encoding = Encoding::kSparse;
   std::uint32_t count = 0;  ///< entries in the buffer
   std::uint32_t size = 0;   ///< of its numbering
   std::uint32_t first = 0, last = 0;
-  bool labelled = false;  ///< the buffer's header has form and count; these are expectations, perhaps wrong
+  bool has_header = false;  ///< the buffer's header has encoding and count; these are expectations, perhaps wrong
 };
 
 /// Vertices that wait for others with priority. A changed vertex is either active or pending.

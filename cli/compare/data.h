@@ -54,7 +54,7 @@ enum class Outcome : std::uint8_t {
 /// "not reached", "ok", "wrong", "failed" or "not applicable".
 std::string_view OutcomeName(Outcome outcome);
 
-/// Message buffers of one path and form.
+/// Message buffers of one path and encoding.
 struct PathBuffers {
   std::string path, encoding;            ///< as BufferRecord has them
   std::uint64_t buffers = 0;             ///< how many

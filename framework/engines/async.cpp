@@ -32,14 +32,14 @@ namespace chatty {
 namespace {
 
 /// A buffer's header.
-struct MessageChannelHeader {
+struct AsyncHeader {
   std::uint32_t count = 0;
-  Encoding form = Encoding::kSparse;
+  Encoding encoding = Encoding::kSparse;
   std::uint8_t path = 0;
 };
 
 /// What one device sends to another. Message i of a channel is epoch i of the transports.
-using AsyncChannel = MessageChannel<MessageChannelHeader>;
+using AsyncChannel = MessageChannel<AsyncHeader>;
 
 /// Slots of all channels: each message may take any path, so as many as every path has buffers of a pair.
 std::uint32_t SlotsOf(const TransportSelector* paths) {
@@ -297,9 +297,9 @@ class AsyncRun {
       const std::size_t subset = Entries(rank_, q);
       // Expects the last count: frontiers change gradually.
       const std::size_t expected = std::min<std::size_t>(subset, last_sent_[q]);
-      const Encoding form = ShortestForm(subset, expected, traits_.late_payload);
+      const Encoding encoding = ShortestEncoding(subset, expected, traits_.late_payload);
       const BufferShape shape =
-          BufferShapeOf(form, BufferBytes(form, subset, expected, traits_.late_payload), expected, subset);
+          BufferShapeOf(encoding, BufferBytes(encoding, subset, expected, traits_.late_payload), expected, subset);
       path[q] = run_.paths->Choose(rank_, q, shape, {}).path;
       expected_bytes[q] = shape.bytes;
       outbox.buffer[q] = (*run_.paths)[path[q]].Outbox(rank_, q, *shared_.ChannelOf(rank_, q).Acquire());
@@ -318,13 +318,13 @@ class AsyncRun {
       const std::uint32_t count = control.buffer_count[q];
       last_sent_[q] = count;
       if (count == 0) continue;
-      const auto form = static_cast<Encoding>(control.buffer_encoding[q]);
-      const std::size_t bytes = BufferBytes(form, Entries(rank_, q), count, traits_.late_payload);
+      const auto encoding = static_cast<Encoding>(control.buffer_encoding[q]);
+      const std::size_t bytes = BufferBytes(encoding, Entries(rank_, q), count, traits_.late_payload);
       span.Next(spans::kPost, {q, bytes, count});
       AsyncChannel& channel = shared_.ChannelOf(rank_, q);
       (*run_.paths)[path[q]].Post(rank_, q, bytes, *channel.Acquire());
       signals_.CountSent(rank_);
-      channel.Commit({count, form, path[q]});
+      channel.Commit({count, encoding, path[q]});
       signals_.Ring(q);
       log_.CountSent(q, count, /*before=*/0, bytes);
       if (log_.explains()) [[unlikely]] {
@@ -334,7 +334,7 @@ class AsyncRun {
                      .size = Entries(rank_, q),
                      .payload = traits_.late_payload,
                      .path = path[q],
-                     .form = form,
+                     .encoding = encoding,
                      .count = count,
                      .expected_bytes = expected_bytes[q]});
       }
@@ -361,13 +361,13 @@ class AsyncRun {
       const PartId from = (rank_ + i) % parts_;  // devices start at different senders
       AsyncChannel& channel = shared_.ChannelOf(from, rank_);
       while (const auto message = channel.Poll()) {
-        const MessageChannelHeader& header = message->header;
+        const AsyncHeader& header = message->header;
         const std::size_t subset = Entries(from, rank_);
-        const std::size_t bytes = BufferBytes(header.form, subset, header.count, traits_.late_payload);
+        const std::size_t bytes = BufferBytes(header.encoding, subset, header.count, traits_.late_payload);
         Span span = Timed(spans::kReceive, {from, bytes, header.count});
         InboxRef inbox;
         inbox.buffer = (*run_.paths)[header.path].Receive(rank_, from, bytes, message->number);
-        inbox.form = header.form;
+        inbox.encoding = header.encoding;
         inbox.count = header.count;
         inbox.size = inbox.last = static_cast<std::uint32_t>(subset);
         span.Next(spans::kUnpack, {from, header.count});

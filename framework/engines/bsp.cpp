@@ -187,7 +187,7 @@ class BspRun {
         frontier_count_ = control->next_count;
       }
     }
-    exchange_.CountLabelled(*control);
+    exchange_.CountBuffersWithHeaders(*control);
     log_.CountRaw(*control);
     AllReduce(*control);
     log_.ReportReceived(round_.index);

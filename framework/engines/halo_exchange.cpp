@@ -53,7 +53,7 @@ std::uint32_t HaloExchange::Senders(const ExchangeRound& round) const {
 void HaloExchange::Begin(Traffic traffic, const ExchangeRound& round) {
   sent_.traffic = traffic;
   sent_.active_edges = round.active_edges;
-  sent_.for_all = sent_.labelled = false;
+  sent_.for_all = sent_.has_header = false;
   sent_.count.fill(0);
   all_listen_ = run_.paths->broadcasts() == Broadcasts::kAlways ||
                 (run_.paths->broadcasts() == Broadcasts::kChosen && traffic == Traffic::kShared);
@@ -75,22 +75,22 @@ std::size_t HaloExchange::Exchange(Traffic traffic, const ExchangeRound& round, 
     if (!Talks(round, from, rank)) continue;
     const ExchangeHeader& header = headers_[from];
     const PartId numbering = header.for_all ? from : rank;
-    if (header.labelled ? Entries(from, numbering) == 0 : header.count == 0) continue;
-    // A labelled buffer's size is unknown.
+    if (header.has_header ? Entries(from, numbering) == 0 : header.count == 0) continue;
+    // The size of a buffer with a header is unknown.
     const std::size_t bytes =
-        header.labelled ? Capacity(from, numbering) : Bytes(from, numbering, header.form, header.count);
+        header.has_header ? Capacity(from, numbering) : Bytes(from, numbering, header.encoding, header.count);
     span.Next(spans::kReceive,
-              header.labelled ? SpanArguments{from, kUnknownYet, kUnknownYet} : SpanArguments{from, bytes, header.count});
+              header.has_header ? SpanArguments{from, kUnknownYet, kUnknownYet} : SpanArguments{from, bytes, header.count});
     const InboxRef inbox = Receive(from, bytes);
-    span.Next(spans::kUnpack, {from, header.labelled ? kUnknownYet : header.count});
+    span.Next(spans::kUnpack, {from, header.has_header ? kUnknownYet : header.count});
     if (traffic == Traffic::kMessages) {
       steps_.UnpackMessages(inbox, from, queue_out);
     } else {
       steps_.UnpackShared(inbox, from, header.for_all ? run_.me.unions->to_halo(from) : nullptr);
     }
     LogReceived(round, from);
-    arrived += header.labelled ? std::min<std::size_t>(inbox.last - inbox.first, 2 * std::size_t{header.count} + kHeadroom)
-                               : header.count;
+    arrived += header.has_header ? std::min<std::size_t>(inbox.last - inbox.first, 2 * std::size_t{header.count} + kHeadroom)
+                                 : header.count;
   }
   ++epoch_;
   return arrived;
@@ -101,9 +101,9 @@ InboxRef HaloExchange::Receive(PartId from, std::size_t bytes) const {
   const ExchangeHeader& header = headers_[from];
   Transport& path = (*run_.paths)[header.path];
   InboxRef inbox;
-  inbox.form = header.form;
+  inbox.encoding = header.encoding;
   inbox.count = header.count;
-  inbox.labelled = header.labelled;
+  inbox.has_header = header.has_header;
   inbox.size = static_cast<std::uint32_t>(Entries(from, header.for_all ? from : run_.rank));
   inbox.last = inbox.size;
   if (header.for_all && sent_.traffic == Traffic::kMessages) {  // this device's range of the sender's halo
@@ -122,7 +122,7 @@ void HaloExchange::Send(const ExchangeRound& round, bool queue_out) {
   Choose(round, plan);
   if (sent_.for_all && Entries(run_.rank, run_.rank) == 0) return;
   // Without copies, no device waits for lengths: buffers contain headers.
-  sent_.labelled = uncounted_ = AllInPlace();
+  sent_.has_header = uncounted_ = AllInPlace();
   if (sent_.for_all) {
     outbox.for_all = (*run_.paths)[sent_.path[run_.rank]].BroadcastOutbox(run_.rank, epoch_);
     plan.union_vertices = run_.me.unions->vertices();
@@ -132,7 +132,7 @@ void HaloExchange::Send(const ExchangeRound& round, bool queue_out) {
       if (Sends(q)) outbox.buffer[q] = (*run_.paths)[sent_.path[q]].Outbox(run_.rank, q, epoch_);
     }
   }
-  outbox.labelled = sent_.labelled;
+  outbox.has_header = sent_.has_header;
   if (log_.explains()) [[unlikely]] {
     run_.me.device->stream().Synchronize(run_.control.wait());
     sent_.begun_ns = NowNs();
@@ -143,7 +143,7 @@ void HaloExchange::Send(const ExchangeRound& round, bool queue_out) {
   } else {
     steps_.PackShared(outbox, plan);
   }
-  if (!sent_.labelled) {
+  if (!sent_.has_header) {
     if (log_.explains()) [[unlikely]] {
       run_.me.device->stream().Synchronize(run_.control.wait());
       sent_.pack_us = MicrosecondsSince(sent_.begun_ns);
@@ -165,13 +165,13 @@ void HaloExchange::Choose(const ExchangeRound& round, SharedPlan& plan) {
   plan.all = SharesAll(round);
   const auto expect = [&](PartId to) {
     const std::size_t entries = Entries(rank, to), expected = Expected(round, to, entries);
-    plan.form[to] = plan.all              ? ShortestForm(entries, entries, payload)
-                    : expected == entries ? Encoding::kBitmap  // perhaps all entries, perhaps fewer
-                                          : ShortestForm(entries, expected, payload);
-    sent_.expected_bytes[to] = BufferBytes(plan.form[to], entries, expected, payload);
-    sent_.form[to] = plan.form[to];
+    plan.encoding[to] = plan.all              ? ShortestEncoding(entries, entries, payload)
+                        : expected == entries ? Encoding::kBitmap  // perhaps all entries, perhaps fewer
+                                              : ShortestEncoding(entries, expected, payload);
+    sent_.expected_bytes[to] = BufferBytes(plan.encoding[to], entries, expected, payload);
+    sent_.encoding[to] = plan.encoding[to];
     sent_.count[to] = static_cast<std::uint32_t>(expected);
-    return BufferShapeOf(plan.form[to], sent_.expected_bytes[to], expected, entries);
+    return BufferShapeOf(plan.encoding[to], sent_.expected_bytes[to], expected, entries);
   };
   const std::uint32_t senders = Senders(round);
   const bool always = paths.broadcasts() == Broadcasts::kAlways;
@@ -209,13 +209,13 @@ bool HaloExchange::AllInPlace() const {
 
 void HaloExchange::Post(Span& span) {
   for (PartId q = 0; q < run_.parts; ++q) {
-    if (!Sends(q) || (!sent_.labelled && sent_.count[q] == 0)) continue;
+    if (!Sends(q) || (!sent_.has_header && sent_.count[q] == 0)) continue;
     std::size_t bytes;
-    if (sent_.labelled) {
+    if (sent_.has_header) {
       bytes = Capacity(run_.rank, q);
       span.Next(spans::kPost, {q, kUnknownYet, kUnknownYet});
     } else {
-      bytes = Bytes(run_.rank, q, sent_.form[q], sent_.count[q]);
+      bytes = Bytes(run_.rank, q, sent_.encoding[q], sent_.count[q]);
       span.Next(spans::kPost, {q, bytes, sent_.count[q]});
     }
     Transport& path = (*run_.paths)[sent_.path[q]];
@@ -232,11 +232,11 @@ void HaloExchange::CountSent(const Control& control) {
   const bool messages = sent_.traffic == Traffic::kMessages;
   for (PartId q = 0; q < run_.parts; ++q) {
     sent_.count[q] = control.buffer_count[q];
-    sent_.form[q] = static_cast<Encoding>(control.buffer_encoding[q]);
+    sent_.encoding[q] = static_cast<Encoding>(control.buffer_encoding[q]);
     if (!Sends(q)) continue;
     const std::uint32_t count = sent_.count[q];
-    const std::size_t bytes = count == 0 ? 0 : Bytes(run_.rank, q, sent_.form[q], count);
-    if (sent_.labelled) log_.SetPosted(q, bytes, count);
+    const std::size_t bytes = count == 0 ? 0 : Bytes(run_.rank, q, sent_.encoding[q], count);
+    if (sent_.has_header) log_.SetPosted(q, bytes, count);
     if (count == 0) continue;
     for (PartId to = sent_.for_all ? 0 : q; to < (sent_.for_all ? run_.parts : q + 1); ++to) {
       if (to == run_.rank) continue;
@@ -250,14 +250,14 @@ void HaloExchange::CountSent(const Control& control) {
   last_sent_ = sent_.count;
 }
 
-void HaloExchange::CountLabelled(const Control& control) {
+void HaloExchange::CountBuffersWithHeaders(const Control& control) {
   if (!std::exchange(uncounted_, false)) return;
   CountSent(control);
   if (!log_.needs_contents()) return;
   for (PartId to = 0; to < run_.parts; ++to) {
     const PartId q = sent_.for_all ? run_.rank : to;
     if (to != run_.rank && Sends(q)) {
-      run_.control.Put(to, epoch_ - 1, BufferHeader{.count = sent_.count[q], .form = sent_.form[q]});
+      run_.control.Put(to, epoch_ - 1, BufferHeader{.count = sent_.count[q], .encoding = sent_.encoding[q]});
     }
   }
 }
@@ -268,8 +268,8 @@ void HaloExchange::SignalNeighbours(const ExchangeRound& round) const {
     const PartId q = sent_.for_all ? run_.rank : to;
     ExchangeHeader header;
     header.for_all = sent_.for_all;
-    header.labelled = sent_.labelled;
-    header.form = sent_.form[q];
+    header.has_header = sent_.has_header;
+    header.encoding = sent_.encoding[q];
     header.path = sent_.path[q];
     header.count = sent_.count[q];
     if (log_.explains()) [[unlikely]] {
@@ -299,19 +299,20 @@ void HaloExchange::BeginCollective(const ExchangeRound& round) const {
   const PartId rank = run_.rank, parts = run_.parts;
   std::array<std::size_t, kMaxDevices> incoming{}, broadcast{};
   std::array<std::uint8_t, kMaxDevices> path{};
-  const auto add = [&](PartId from, bool for_all, bool labelled, std::uint8_t its_path, Encoding form, std::uint32_t count) {
-    if (count > 0 && !labelled) {  // labelled: no collective path
-      (for_all ? broadcast : incoming)[from] = Bytes(from, for_all ? from : rank, form, count);
+  const auto add = [&](PartId from, bool for_all, bool has_header, std::uint8_t its_path, Encoding encoding,
+                       std::uint32_t count) {
+    if (count > 0 && !has_header) {  // with a header: no collective path
+      (for_all ? broadcast : incoming)[from] = Bytes(from, for_all ? from : rank, encoding, count);
     }
     path[from] = its_path;
   };
   if (round.senders[rank] && sent_.for_all) {
-    add(rank, true, sent_.labelled, sent_.path[rank], sent_.form[rank], sent_.count[rank]);
+    add(rank, true, sent_.has_header, sent_.path[rank], sent_.encoding[rank], sent_.count[rank]);
   }
   for (PartId from = 0; from < parts; ++from) {
     if (!Talks(round, from, rank)) continue;
     const ExchangeHeader& header = headers_[from];
-    add(from, header.for_all, header.labelled, header.path, header.form, header.count);
+    add(from, header.for_all, header.has_header, header.path, header.encoding, header.count);
   }
   const std::span<const std::size_t> to_all(broadcast.data(), run_.paths->broadcasts() == Broadcasts::kNever ? 0 : parts);
   run_.paths->BeginCollective(rank, {incoming.data(), parts}, to_all, {path.data(), parts}, epoch_);
@@ -320,7 +321,7 @@ void HaloExchange::BeginCollective(const ExchangeRound& round) const {
 /// Logs a buffer that has been unpacked, if the run records buffers or does not know its contents yet.
 void HaloExchange::LogReceived(const ExchangeRound& round, PartId from) {
   const ExchangeHeader& header = headers_[from];
-  if (!log_.explains() && (run_.track == nullptr || !header.labelled)) [[likely]]
+  if (!log_.explains() && (run_.track == nullptr || !header.has_header)) [[likely]]
     return;
   const PartId numbering = header.for_all ? from : run_.rank;
   log_.AddReceived({.from = from,
@@ -330,23 +331,23 @@ void HaloExchange::LogReceived(const ExchangeRound& round, PartId from) {
                     .size = Entries(from, numbering),
                     .payload = Payload(),
                     .path = header.path,
-                    .form = header.form,
+                    .encoding = header.encoding,
                     .count = header.count,
                     .expected_bytes = header.expected_bytes,
                     .load = {.buffers = header.contending, .senders = Senders(round)},
                     .measured_us = log_.explains() ? MeasuredUs(round, header) : 0,
-                    .labelled = header.labelled,
+                    .has_header = header.has_header,
                     .epoch = epoch_});
 }
 
 /// Time of a buffer, after unpacking.
 double HaloExchange::MeasuredUs(const ExchangeRound& round, const ExchangeHeader& header) const {
   run_.me.device->stream().Synchronize(run_.control.wait());
-  std::int64_t begin = header.labelled ? header.begun_ns : header.posted_ns;
+  std::int64_t begin = header.has_header ? header.begun_ns : header.posted_ns;
   if (round.senders[run_.rank]) {
-    begin = std::max(begin, header.labelled || sent_.labelled ? sent_.begun_ns : sent_.posted_ns);
+    begin = std::max(begin, header.has_header || sent_.has_header ? sent_.begun_ns : sent_.posted_ns);
   }
-  return (header.labelled ? 0 : header.pack_us) + MicrosecondsSince(begin);
+  return (header.has_header ? 0 : header.pack_us) + MicrosecondsSince(begin);
 }
 
 }  // namespace chatty

@@ -15,9 +15,9 @@ namespace chatty {
 
 /// What a sender states of its buffer to one receiver.
 struct ExchangeHeader {
-  bool for_all = false;   ///< a broadcast, and no other buffer
-  bool labelled = false;  ///< the buffer contains its own header; count and form are expectations
-  Encoding form{};
+  bool for_all = false;     ///< a broadcast, and no other buffer
+  bool has_header = false;  ///< the buffer contains its own header; count and encoding are expectations
+  Encoding encoding{};
   std::uint8_t path = 0;
   std::uint32_t count = 0;  ///< entries; 0: no buffer
   /// @{
@@ -46,14 +46,14 @@ class HaloExchange {
   HaloExchange(const DeviceRun& run, MessageLog& log);
 
   /// Packs and posts this device's buffers, receives the other devices' buffers and unpacks them. `queue_out`: targets of
-  /// messages go to a queue. Returns the number of arrived entries; for labelled buffers, an estimate of the maximum.
+  /// messages go to a queue. Returns the number of arrived entries; for buffers with headers, an estimate of the maximum.
   std::size_t Exchange(Traffic traffic, const ExchangeRound& round, bool queue_out);
-  /// Counts what this device sent in labelled buffers, from the round's counters, and puts the contents for the receivers'
-  /// reports. Before the round's AllReduce.
-  void CountLabelled(const Control& control);
+  /// Counts what this device sent in buffers with headers, from the round's counters, and puts the contents for the
+  /// receivers' reports. Before the round's AllReduce.
+  void CountBuffersWithHeaders(const Control& control);
 
  private:
-  /// Extra entries of a labelled buffer beyond the expected ones, for which updates get threads.
+  /// Extra entries of a buffer with a header beyond the expected ones, for which updates get threads.
   static constexpr std::size_t kHeadroom = 8192;
 
   using Counts = std::array<std::uint32_t, kMaxDevices>;
@@ -62,9 +62,9 @@ class HaloExchange {
   struct Sent {
     Traffic traffic{};
     std::uint64_t active_edges = 0;
-    bool for_all = false, labelled = false;
+    bool for_all = false, has_header = false;
     Counts count{};
-    Encodings form{};
+    Encodings encoding{};
     std::array<std::uint8_t, kMaxDevices> path{};
     std::array<std::uint64_t, kMaxDevices> expected_bytes{};
     Counts contending{};
@@ -83,9 +83,9 @@ class HaloExchange {
   std::size_t Payload() const {
     return sent_.traffic == Traffic::kMessages ? traits_.message_payload : traits_.shared_payload;
   }
-  /// Length of a buffer with this form and count.
-  std::size_t Bytes(PartId from, PartId to, Encoding form, std::uint32_t count) const {
-    return BufferBytes(form, Entries(from, to), count, Payload());
+  /// Length of a buffer with this encoding and count.
+  std::size_t Bytes(PartId from, PartId to, Encoding encoding, std::uint32_t count) const {
+    return BufferBytes(encoding, Entries(from, to), count, Payload());
   }
   /// Capacity of a buffer.
   std::size_t Capacity(PartId from, PartId to) const { return BufferCapacity(Entries(from, to), Payload()); }
@@ -113,7 +113,7 @@ class HaloExchange {
   std::uint64_t epoch_ = 0;
   bool all_listen_ = false;  // all devices are neighbours in this exchange: a broadcast is possible
   Sent sent_;
-  bool uncounted_ = false;                             // sent_ is labelled, and its contents have not been read
+  bool uncounted_ = false;                             // sent_ has headers, and its contents have not been read
   std::array<ExchangeHeader, kMaxDevices> headers_{};  // of this exchange's senders
   std::uint64_t last_edges_ = 0;                       // of the last pushed frontier
   Counts last_sent_{};                                 // messages from it

@@ -20,12 +20,12 @@ void MessageLog::SetPosted(PartId to, std::size_t bytes, std::size_t count) cons
 
 void MessageLog::ReportKept(std::uint32_t round) {
   for (LoggedBuffer& buffer : received_) {
-    if (buffer.labelled) {
+    if (buffer.has_header) {
       const auto contents = run_.control.Get<BufferHeader>(buffer.from, buffer.epoch);
-      buffer.form = contents.form;
+      buffer.encoding = contents.encoding;
       buffer.count = contents.count;
     }
-    if (buffer.labelled && run_.track != nullptr) {
+    if (buffer.has_header && run_.track != nullptr) {
       run_.track->SetArguments(spans::kReceive, {buffer.from, buffer.bytes(), buffer.count});
       run_.track->SetArguments(spans::kUnpack, {buffer.from, buffer.count});
     }
@@ -42,11 +42,11 @@ void MessageLog::Record(std::uint32_t round, const LoggedBuffer& buffer) {
   record.to = buffer.to;
   record.broadcast = buffer.broadcast;
   record.path = paths.path_name(buffer.path);
-  record.encoding = EncodingName(buffer.form);
+  record.encoding = EncodingName(buffer.encoding);
   record.entries = buffer.count;
   record.bytes = buffer.bytes();
   record.expected_bytes = buffer.expected_bytes;
-  const BufferShape shape = BufferShapeOf(buffer.form, record.bytes, buffer.count, buffer.size);
+  const BufferShape shape = BufferShapeOf(buffer.encoding, record.bytes, buffer.count, buffer.size);
   record.predicted_us =
       paths.Predict(buffer.path, buffer.from, buffer.broadcast ? buffer.from : buffer.to, shape, buffer.load).us;
   record.measured_us = buffer.measured_us;

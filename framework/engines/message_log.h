@@ -13,8 +13,8 @@
 namespace chatty {
 
 /// The shape that a selector uses. A bitmap counts all `size` places, because packing and unpacking visit them.
-inline BufferShape BufferShapeOf(Encoding form, std::size_t bytes, std::size_t count, std::size_t size) {
-  return {form, bytes, form == Encoding::kSparse ? count : form == Encoding::kBitmap ? size : 0};
+inline BufferShape BufferShapeOf(Encoding encoding, std::size_t bytes, std::size_t count, std::size_t size) {
+  return {encoding, bytes, encoding == Encoding::kSparse ? count : encoding == Encoding::kBitmap ? size : 0};
 }
 
 /// A buffer as its sender or receiver knows it.
@@ -25,15 +25,15 @@ struct LoggedBuffer {
   std::size_t size = 0;     ///< entries of its numbering
   std::size_t payload = 0;  ///< bytes of an entry's payload
   std::uint8_t path = 0;
-  Encoding form{};
+  Encoding encoding{};
   std::size_t count = 0;           ///< its entries
   std::size_t expected_bytes = 0;  ///< for which the path was chosen
   Load load{};                     ///< buffers of its sender on the same way, and senders of its exchange
   double measured_us = -1;         ///< negative: unknown
-  bool labelled = false;           ///< form and count are not known yet: its sender puts a BufferHeader on the control plane
-  std::uint64_t epoch = 0;         ///< of its exchange
+  bool has_header = false;  ///< encoding and count are not known yet: its sender puts a BufferHeader on the control plane
+  std::uint64_t epoch = 0;  ///< of its exchange
 
-  std::size_t bytes() const { return count == 0 ? 0 : BufferBytes(form, size, count, payload); }  ///< its length
+  std::size_t bytes() const { return count == 0 ? 0 : BufferBytes(encoding, size, count, payload); }  ///< its length
 };
 
 /// What one device sends and receives in a run. Both engines use it.

@@ -440,9 +440,9 @@ CHATTY_FN MessageOf<P> MessageIn(const Payload& payload) {
 
 /// The encoding of a message buffer for `owner`: the shortest for its count.
 template <class P>
-CHATTY_FN Encoding MessageForm(const StateRef<P>& s, std::uint32_t owner) {
-  return ShortestForm(s.graph.halo_begin[owner + 1] - s.graph.halo_begin[owner],
-                      atomics::Load(&s.control->halo_count[owner]), MessageWireBytes(s));
+CHATTY_FN Encoding MessageEncoding(const StateRef<P>& s, std::uint32_t owner) {
+  return ShortestEncoding(s.graph.halo_begin[owner + 1] - s.graph.halo_begin[owner],
+                          atomics::Load(&s.control->halo_count[owner]), MessageWireBytes(s));
 }
 
 /// Whether messages for `owner` are to be packed now.
@@ -450,32 +450,32 @@ CHATTY_FN bool PacksFor(const OutboxRef& outbox, std::uint32_t owner) {
   return outbox.for_all != nullptr || outbox.buffer[owner] != nullptr;
 }
 
-/// Calls visit(place in Control, buffer, first halo vertex, entries, form) for each buffer of messages to pack.
+/// Calls visit(place in Control, buffer, first halo vertex, entries, encoding) for each buffer of messages to pack.
 template <class P, class Visit>
 CHATTY_FN void ForEachMessageBuffer(const StateRef<P>& s, const OutboxRef& outbox, Visit&& visit) {
   if (outbox.for_all != nullptr) {
     const LocalId halo = s.graph.local - s.graph.owned;
     std::size_t count = 0;
     for (std::uint32_t owner = 0; owner < s.graph.parts; ++owner) count += atomics::Load(&s.control->halo_count[owner]);
-    visit(s.graph.part, outbox.for_all, s.graph.owned, halo, ShortestForm(halo, count, MessageWireBytes(s)));
+    visit(s.graph.part, outbox.for_all, s.graph.owned, halo, ShortestEncoding(halo, count, MessageWireBytes(s)));
     return;
   }
   for (std::uint32_t owner = 0; owner < s.graph.parts; ++owner) {
     const LocalId first = s.graph.halo_begin[owner], size = s.graph.halo_begin[owner + 1] - first;
-    if (size > 0 && PacksFor(outbox, owner)) visit(owner, outbox.buffer[owner], first, size, MessageForm(s, owner));
+    if (size > 0 && PacksFor(outbox, owner)) visit(owner, outbox.buffer[owner], first, size, MessageEncoding(s, owner));
   }
 }
 
-/// Calls visit(place in Control, buffer, its vertices, entries, form) for each buffer of shared values to pack.
+/// Calls visit(place in Control, buffer, its vertices, entries, encoding) for each buffer of shared values to pack.
 template <class P, class Visit>
 CHATTY_FN void ForEachSharedBuffer(const StateRef<P>& s, const OutboxRef& outbox, const SharedPlan& plan, Visit&& visit) {
   if (outbox.for_all != nullptr) {
-    visit(s.graph.part, outbox.for_all, plan.union_vertices, plan.union_size, plan.form[s.graph.part]);
+    visit(s.graph.part, outbox.for_all, plan.union_vertices, plan.union_size, plan.encoding[s.graph.part]);
     return;
   }
   for (std::uint32_t peer = 0; peer < s.graph.parts; ++peer) {
     const LocalId first = s.border.begin[peer], size = s.border.begin[peer + 1] - first;
-    if (size > 0) visit(peer, outbox.buffer[peer], s.border.vertices + first, size, plan.form[peer]);
+    if (size > 0) visit(peer, outbox.buffer[peer], s.border.vertices + first, size, plan.encoding[peer]);
   }
 }
 
@@ -486,10 +486,10 @@ CHATTY_FN void WriteHeader(std::byte* buffer, std::size_t size, std::size_t payl
       atomics::Load(&control.buffer_count[place]), static_cast<Encoding>(atomics::Load(&control.buffer_encoding[place]))};
 }
 /// An inbox with its header's values, if any.
-CHATTY_FN InboxRef ReadLabel(InboxRef inbox, std::size_t payload) {
-  if (!inbox.labelled) return inbox;
+CHATTY_FN InboxRef ReadHeader(InboxRef inbox, std::size_t payload) {
+  if (!inbox.has_header) return inbox;
   const BufferHeader label = *reinterpret_cast<const BufferHeader*>(inbox.buffer + HeaderOffset(inbox.size, payload));
-  inbox.form = label.form;
+  inbox.encoding = label.encoding;
   inbox.count = label.count;
   return inbox;
 }

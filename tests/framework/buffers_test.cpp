@@ -36,15 +36,15 @@ struct Backend {
 
   /// How many entries were packed, and the buffer with what lies behind it.
   template <class T>
-  static std::pair<std::uint32_t, std::vector<std::byte>> Pack(Encoding form, Way, std::size_t size,
+  static std::pair<std::uint32_t, std::vector<std::byte>> Pack(Encoding encoding, Way, std::size_t size,
                                                                const std::vector<std::uint32_t>& set, std::size_t room) {
     using namespace steps::host::detail;
     std::vector<std::byte> buffer(room, std::byte{0xa5});
     std::uint32_t count = 0;
     const auto bit = [&](std::size_t i) { return bits::Test(set.data(), static_cast<LocalId>(i)); };
     OnTeam([&](steps::host::Group& group) {
-      if (form == Encoding::kBitmap) return PackBitmap<Slot<T>>(group, buffer.data(), &count, size, bit, PayloadOf<T>);
-      if (form == Encoding::kDense) return PackWhole<Slot<T>>(group, buffer.data(), &count, size, PayloadOf<T>);
+      if (encoding == Encoding::kBitmap) return PackBitmap<Slot<T>>(group, buffer.data(), &count, size, bit, PayloadOf<T>);
+      if (encoding == Encoding::kDense) return PackDense<Slot<T>>(group, buffer.data(), &count, size, PayloadOf<T>);
       group.Sweep(size, steps::host::kVertexGrain, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) {
           if (bit(i)) PackRecord(&count, buffer.data(), static_cast<std::uint32_t>(i), PayloadOf<T>(i));

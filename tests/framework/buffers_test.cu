@@ -36,7 +36,7 @@ LocalId BorderVertex(std::size_t i) {
 /// @}
 
 template <class T>
-__global__ void PackBuffer(Encoding form, Way way, std::size_t size, std::uint32_t* halo, const std::uint32_t* active,
+__global__ void PackBuffer(Encoding encoding, Way way, std::size_t size, std::uint32_t* halo, const std::uint32_t* active,
                            const LocalId* border, bool all, std::byte* buffer, Control* control) {
   using Payload = Slot<T>;
   __shared__ packing::PackTempStorage temp_storage;
@@ -45,13 +45,13 @@ __global__ void PackBuffer(Encoding form, Way way, std::size_t size, std::uint32
   std::uint32_t* const count = &control->buffer_count[1];
   const auto done = [&](std::uint32_t i) { atomicAdd(&control->buffer_count[2], i + 1); };
   const auto pack = [&](const auto& places) {
-    if (form == Encoding::kSparse)
-      return packing::PackBitmap<Payload, /*kPairs=*/true>(grid, temp_storage, buffer, count, places, value, done);
+    if (encoding == Encoding::kSparse)
+      return packing::PackBitmap<Payload, /*kSparse=*/true>(grid, temp_storage, buffer, count, places, value, done);
     if constexpr (kWireBytes < Payload >> 0)
       return packing::PackBitmap<Payload>(grid, temp_storage, buffer, count, places, value, done);
     packing::PackBits(grid, buffer, count, places);
   };
-  if (form == Encoding::kDense) return packing::PackWhole<Payload>(grid, buffer, count, size, value, done);
+  if (encoding == Encoding::kDense) return packing::PackDense<Payload>(grid, buffer, count, size, value, done);
   if (way == Way::kHalo) return pack(packing::TouchedHalo{halo, kFirstOfHalo, static_cast<LocalId>(size)});
   if (way == Way::kBorder) return pack(packing::ActiveBorder{active, border, static_cast<LocalId>(size), all});
   const auto bit = [&](std::size_t i) { return bits::Test(active, border[i]); };
@@ -70,7 +70,7 @@ __global__ void UnpackBuffer(InboxRef inbox, bool places, std::uint32_t* seen, S
   const auto take_in = [&](const auto& batch) {
     for (unsigned k = 0; k < std::decay_t<decltype(batch)>::kCount; ++k) {
       const std::uint32_t of_first = __shfl_sync(steps::cuda::kFull, batch.index[k], 0);
-      if (places && inbox.form != Encoding::kSparse && batch.index[k] - of_first != steps::cuda::Lane()) {
+      if (places && inbox.encoding != Encoding::kSparse && batch.index[k] - of_first != steps::cuda::Lane()) {
         atomicAdd(&seen[inbox.size], 1u);
       }
       if (!batch.present[k]) continue;
@@ -78,7 +78,7 @@ __global__ void UnpackBuffer(InboxRef inbox, bool places, std::uint32_t* seen, S
       values[batch.index[k]] = batch.payload[k];
     }
   };
-  if (inbox.form == Encoding::kSparse) return packing::ForEachPair<Slot<T>>(grid, inbox, take_in);
+  if (inbox.encoding == Encoding::kSparse) return packing::ForEachPair<Slot<T>>(grid, inbox, take_in);
   if (places) return packing::ForEachPlace<Slot<T>>(grid, inbox, take_in);
   packing::ForEachSet<Slot<T>>(grid, inbox, lists, take_in);
 }
@@ -100,7 +100,7 @@ struct Backend {
   static cudaStream_t stream() { return static_cast<cudaStream_t>(device().stream().native()); }
 
   template <class T>
-  static std::pair<std::uint32_t, std::vector<std::byte>> Pack(Encoding form, Way way, std::size_t size,
+  static std::pair<std::uint32_t, std::vector<std::byte>> Pack(Encoding encoding, Way way, std::size_t size,
                                                                const std::vector<std::uint32_t>& set, std::size_t room) {
     const auto is_set = [&](std::size_t i) { return (set[i / 32] >> (i & 31) & 1) != 0; };
     std::vector<LocalId> vertices(size);
@@ -109,7 +109,7 @@ struct Backend {
     std::vector<std::uint32_t> touched(bits::Words(kFirstOfHalo + size) + 1, ~0u), others = touched;
     std::vector<std::uint32_t> active(vertices.back() / 32 + 1, ~0u);
     // Then who packs all of the border need not look, and here would find nothing.
-    const bool all = form == Encoding::kSparse && way == Way::kBorder && [&] {
+    const bool all = encoding == Encoding::kSparse && way == Way::kBorder && [&] {
       for (std::size_t i = 0; i < size; ++i) {
         if (!is_set(i)) return false;
       }
@@ -132,8 +132,8 @@ struct Backend {
     gpu.CopyIn(of_halo.data(), touched.data(), of_halo.bytes(), gpu.stream());
     gpu.CopyIn(of_border.data(), active.data(), of_border.bytes(), gpu.stream());
     gpu.CopyIn(border.data(), vertices.data(), border.bytes(), gpu.stream());
-    PackBuffer<T><<<3, steps::cuda::kBlock, 0, stream()>>>(form, way, size, of_halo.data(), of_border.data(), border.data(),
-                                                           all, buffer.data(), control.data());
+    PackBuffer<T><<<3, steps::cuda::kBlock, 0, stream()>>>(encoding, way, size, of_halo.data(), of_border.data(),
+                                                           border.data(), all, buffer.data(), control.data());
     CHATTY_CUDA(cudaGetLastError());
     std::vector<std::byte> out(room);
     Control counters;
@@ -142,13 +142,13 @@ struct Backend {
     gpu.CopyOut(&counters, control.data(), sizeof(counters), gpu.stream());
     gpu.CopyOut(left.data(), of_halo.data(), of_halo.bytes(), gpu.stream());
     gpu.stream().Synchronize();
-    EXPECT_EQ(left, way == Way::kHalo && form != Encoding::kDense ? others : touched)
+    EXPECT_EQ(left, way == Way::kHalo && encoding != Encoding::kDense ? others : touched)
         << "bits that have been taken, and no others";
     std::uint32_t taken = 0;
     for (std::size_t i = 0; i < size; ++i) {
-      if (is_set(i) || form == Encoding::kDense) taken += static_cast<std::uint32_t>(i + 1);
+      if (is_set(i) || encoding == Encoding::kDense) taken += static_cast<std::uint32_t>(i + 1);
     }
-    const bool tells = way != Way::kQueue && (form != Encoding::kBitmap || kWireBytes<Slot<T>> > 0);
+    const bool tells = way != Way::kQueue && (encoding != Encoding::kBitmap || kWireBytes<Slot<T>> > 0);
     EXPECT_EQ(counters.buffer_count[2], tells ? taken : 0) << "each is said to have been read, once";
     return {counters.buffer_count[1], std::move(out)};
   }
@@ -211,7 +211,7 @@ TEST(BufferHeaders, SayWhatAllBlocksHavePacked) {
         inbox.buffer = buffer.data();
         inbox.size = kSize;
         inbox.last = kSize;
-        inbox.labelled = true;
+        inbox.has_header = true;
         OpenLabelled<<<2, steps::cuda::kBlock, 0, Backend::stream()>>>(inbox, payload, opened.data());
         CHATTY_CUDA(cudaGetLastError());
         InboxRef open;
@@ -220,7 +220,7 @@ TEST(BufferHeaders, SayWhatAllBlocksHavePacked) {
         gpu.CopyOut(&counters, control.data(), sizeof(counters), gpu.stream());
         gpu.stream().Synchronize();
         ASSERT_EQ(open.count, expected) << blocks << " blocks, payload " << payload;
-        ASSERT_EQ(open.form, Encoding::kBitmap);
+        ASSERT_EQ(open.encoding, Encoding::kBitmap);
         ASSERT_EQ(open.buffer, buffer.data());
         for (const std::uint32_t taken : counters.packed.blocks) ASSERT_EQ(taken, 0u);
         ASSERT_EQ(counters.packed.groups, 0u);
@@ -255,7 +255,7 @@ TEST(BitBuffers, BitsComeToTheirVertices) {
       gpu.CopyIn(list.data(), vertices.data(), list.bytes(), gpu.stream());
       InboxRef inbox;
       inbox.buffer = reinterpret_cast<const std::byte*>(buffer.data());
-      inbox.form = Encoding::kBitmap;
+      inbox.encoding = Encoding::kBitmap;
       inbox.size = static_cast<std::uint32_t>(size);
       const auto expect = [&](const std::vector<std::uint32_t>& expected, const char* what) {
         std::vector<std::uint32_t> got(expected.size());

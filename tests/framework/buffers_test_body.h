@@ -57,21 +57,22 @@ TYPED_TEST(BufferTest, WhatGoesInComesOut) {
         bits[i / 32] |= 1u << (i & 31);
         ++count;
       }
-      for (const auto& [form, way] : Backend::kWays) {
-        if (form == Encoding::kDense && (count < size || kPayload == 0)) continue;
-        SCOPED_TRACE(testing::Message() << size << " entries, pattern " << pattern << ", " << EncodingName(form) << ", way "
-                                        << static_cast<int>(way));
-        const std::size_t bytes = BufferBytes(form, size, count, kPayload);
+      for (const auto& [encoding, way] : Backend::kWays) {
+        if (encoding == Encoding::kDense && (count < size || kPayload == 0)) continue;
+        SCOPED_TRACE(testing::Message() << size << " entries, pattern " << pattern << ", " << EncodingName(encoding)
+                                        << ", way " << static_cast<int>(way));
+        const std::size_t bytes = BufferBytes(encoding, size, count, kPayload);
         ASSERT_LE(bytes, BufferCapacity(size, kPayload));
         // Bytes behind the buffer are not touched.
-        const auto [packed, buffer] = Backend::Pack<TypeParam>(form, way, size, bits, BufferCapacity(size, kPayload) + 64);
+        const auto [packed, buffer] =
+            Backend::Pack<TypeParam>(encoding, way, size, bits, BufferCapacity(size, kPayload) + 64);
         ASSERT_EQ(packed, count);
         for (std::size_t i = bytes; i < buffer.size(); ++i) ASSERT_EQ(buffer[i], std::byte{0xa5}) << "byte " << i - bytes;
         const std::size_t third = size / 3;
         for (const auto& [first, last] :
              {std::pair{std::size_t{0}, size}, {third, size - third}, {size - third, size}, {third, third}}) {
           InboxRef inbox;
-          inbox.form = form;
+          inbox.encoding = encoding;
           inbox.count = static_cast<std::uint32_t>(count);
           inbox.size = static_cast<std::uint32_t>(size);
           inbox.first = static_cast<std::uint32_t>(first);
@@ -95,20 +96,20 @@ TEST(Encodings, TheShortestIsChosen) {
   for (const std::size_t payload : {0, 4, 8, 16}) {
     for (const std::size_t size : {1, 100, 10000}) {
       for (const std::size_t count : {std::size_t{0}, std::size_t{1}, size / 100, size / 3, size - 1, size}) {
-        const std::size_t chosen = BufferBytes(ShortestForm(size, count, payload), size, count, payload);
-        EXPECT_LE(chosen, PairBytes(count, payload));
+        const std::size_t chosen = BufferBytes(ShortestEncoding(size, count, payload), size, count, payload);
+        EXPECT_LE(chosen, SparseBytes(count, payload));
         EXPECT_LE(chosen, BitmapBytes(size, count, payload));
         if (count == size && payload > 0) {
-          EXPECT_LE(chosen, WholeBytes(size, payload));
+          EXPECT_LE(chosen, DenseBytes(size, payload));
         }
         EXPECT_LE(chosen, BufferCapacity(size, payload));
       }
     }
   }
-  EXPECT_EQ(ShortestForm(1000, 1000, 4), Encoding::kDense);
-  EXPECT_EQ(ShortestForm(1000, 999, 4), Encoding::kBitmap);
-  EXPECT_EQ(ShortestForm(1000, 3, 4), Encoding::kSparse);
-  EXPECT_EQ(BufferBytes(ShortestForm(32000, 20000, 0), 32000, 20000, 0), 4000u) << "one bit a place, nothing else";
+  EXPECT_EQ(ShortestEncoding(1000, 1000, 4), Encoding::kDense);
+  EXPECT_EQ(ShortestEncoding(1000, 999, 4), Encoding::kBitmap);
+  EXPECT_EQ(ShortestEncoding(1000, 3, 4), Encoding::kSparse);
+  EXPECT_EQ(BufferBytes(ShortestEncoding(32000, 20000, 0), 32000, 20000, 0), 4000u) << "one bit a place, nothing else";
 }
 
 }  // namespace

@@ -298,8 +298,8 @@ void RecordsKeep(const Payload& payload) {
     Payload back;
     EXPECT_EQ(steps::LoadRecord(buffer, i, &back), 4711 + i);
     EXPECT_EQ(std::memcmp(&back, &payload, sizeof(payload)), 0);
-    EXPECT_EQ(buffer[PairBytes(i + 1, sizeof(Payload))], std::byte{0xee}) << "wrote past its record";
-    EXPECT_TRUE(i == 0 || buffer[PairBytes(i, sizeof(Payload)) - 1] == std::byte{0xee}) << "wrote before its record";
+    EXPECT_EQ(buffer[SparseBytes(i + 1, sizeof(Payload))], std::byte{0xee}) << "wrote past its record";
+    EXPECT_TRUE(i == 0 || buffer[SparseBytes(i, sizeof(Payload)) - 1] == std::byte{0xee}) << "wrote before its record";
   }
 }
 TEST(Records, EveryWidth) {
@@ -330,8 +330,8 @@ TEST(WidthRule, LimitsOfEachCase) {
 }
 
 TEST(MessageBuffers, LengthsOfAllForms) {
-  EXPECT_EQ(PairBytes(3, 8), 36u);
-  EXPECT_EQ(WholeBytes(3, 8), 24u);
+  EXPECT_EQ(SparseBytes(3, 8), 36u);
+  EXPECT_EQ(DenseBytes(3, 8), 24u);
   EXPECT_EQ(BitmapValuesOffset(0), 0u);
   EXPECT_EQ(BitmapValuesOffset(1), 16u) << "a word of bits and a segment's place";
   EXPECT_EQ(BitmapValuesOffset(96), 16u);

@@ -104,22 +104,22 @@ struct ActiveBorder {
 };
 /// @}
 
-/// Bitmap form: bits, and the payloads of those that are set; or, of the same, pairs. Warps have up to 32 words each, and a
-/// block reserves room for those of all with one addition: additions to one counter come one after the other. `places`: a
-/// TouchedHalo or the like, whose bits are released. `value` tells the payload of a place, and `done` is told once it has
-/// been read.
-template <class Payload, bool kPairs = false, class Group, class Places, class Value, class Done>
+/// Bitmap encoding: bits, and the payloads of those that are set; or, of the same, pairs. Warps have up to 32 words each,
+/// and a block reserves room for those of all with one addition: additions to one counter come one after the other.
+/// `places`: a TouchedHalo or the like, whose bits are released. `value` tells the payload of a place, and `done` is told
+/// once it has been read.
+template <class Payload, bool kSparse = false, class Group, class Places, class Value, class Done>
 __device__ void PackBitmap(const Group& group, PackTempStorage& temp_storage, std::byte* buffer, std::uint32_t* count,
                            const Places& places, Value&& value, Done&& done) {
   constexpr bool kPayload = kWireBytes < Payload >> 0;
-  static_assert(kPayload || kPairs, "where bits say all, PackBits is quicker");
+  static_assert(kPayload || kSparse, "where bits say all, PackBits is quicker");
   constexpr unsigned kAtOnce = kEntriesAtOnce<Payload>;
   const std::size_t size = places.size;
   auto* const words = reinterpret_cast<std::uint32_t*>(buffer);
   auto* const segments = reinterpret_cast<std::uint32_t*>(buffer + SegmentsOffset(size));
   // A small buffer is spread over all blocks, fewer words a warp; over a quarter of them where little is set, for additions
   // to the count then take longer than all else.
-  const std::size_t blocks = kPairs ? (BlockCount(group) + 3) / 4 : BlockCount(group);
+  const std::size_t blocks = kSparse ? (BlockCount(group) + 3) / 4 : BlockCount(group);
   unsigned lanes = 32;
   while (lanes > kSegmentWords && size <= blocks * kWarps * (lanes / 2) * 32) lanes /= 2;
   const std::size_t chunk = std::size_t{kWarps} * lanes * 32;
@@ -140,7 +140,7 @@ __device__ void PackBitmap(const Group& group, PackTempStorage& temp_storage, st
     __syncthreads();
     const unsigned in_list = temp_storage.begin_of[Warp()];
     ListSet(mine, lanes, Warp() * lanes * 32, temp_storage.list + in_list);
-    if constexpr (!kPairs) {
+    if constexpr (!kSparse) {
       const unsigned before = in_list + InclusiveSumOfWarp(set) - set;
       if (Lane() < lanes && place < size) {
         words[place / 32] = mine;
@@ -148,7 +148,7 @@ __device__ void PackBitmap(const Group& group, PackTempStorage& temp_storage, st
       }
     }
     __syncthreads();
-    std::byte* const values = kPairs ? buffer : buffer + BitmapValuesOffset(size);
+    std::byte* const values = kSparse ? buffer : buffer + BitmapValuesOffset(size);
     const unsigned begin = temp_storage.begin, listed = temp_storage.begin_of[kWarps];
     for (unsigned from = threadIdx.x; from < listed; from += kAtOnce * kBlock) {
       std::uint32_t index[kAtOnce];
@@ -164,7 +164,7 @@ __device__ void PackBitmap(const Group& group, PackTempStorage& temp_storage, st
         const unsigned at = from + k * kBlock;
         if (at >= listed) continue;
         done(index[k]);
-        if constexpr (kPairs) {
+        if constexpr (kSparse) {
           StoreRecord(values, begin + at, index[k], payload[k]);
         } else {
           StorePayload(values, begin + at, payload[k]);
@@ -175,7 +175,7 @@ __device__ void PackBitmap(const Group& group, PackTempStorage& temp_storage, st
   }
 }
 
-/// Bitmap form where bits say all: a thread has a word at a time.
+/// Bitmap encoding where bits say all: a thread has a word at a time.
 template <class Group>
 __device__ void PackBits(const Group& group, std::byte* buffer, std::uint32_t* count, const TouchedHalo& places) {
   const std::size_t stride = std::size_t{BlockCount(group)} * kBlock;
@@ -202,9 +202,9 @@ __device__ void PackBits(const Group& group, std::byte* buffer, std::uint32_t* c
   AddFromBlock(count, set);
 }
 
-/// Whole form: a payload for every place. `value` and `done`: as of PackBitmap.
+/// Dense encoding: a payload for every place. `value` and `done`: as of PackBitmap.
 template <class Payload, class Group, class Value, class Done>
-__device__ void PackWhole(const Group& group, std::byte* buffer, std::uint32_t* count, std::size_t size, Value&& value,
+__device__ void PackDense(const Group& group, std::byte* buffer, std::uint32_t* count, std::size_t size, Value&& value,
                           Done&& done) {
   constexpr unsigned kAtOnce = kEntriesAtOnce<Payload>;
   if (BlockRank(group) == 0 && threadIdx.x == 0) *count = static_cast<std::uint32_t>(size);
@@ -260,26 +260,28 @@ __device__ void PackMessagesAs(const Group& group, const StateRef<P>& s, const O
   const std::size_t in_queue = queued ? atomics::Load(&s.control->touched_halo_count) : 0;
   const bool few = queued && in_queue < (s.graph.local - s.graph.owned) / kFew + kBlock;
   bool pairs = false;
-  ForEachMessageBuffer(s, outbox, [&](std::uint32_t place, std::byte* buffer, LocalId first, LocalId size, Encoding form) {
-    std::uint32_t* const count = &s.control->buffer_count[place];
-    if (BlockRank(group) == 0 && threadIdx.x == 0) s.control->buffer_encoding[place] = static_cast<std::uint32_t>(form);
-    const TouchedHalo places{s.touched, first, size};
-    const auto value = [&](std::uint32_t i) { return look(first + LocalId{i}); };
-    const auto done = [&](std::uint32_t i) { empty(first + LocalId{i}); };
-    if (form == Encoding::kDense) {
-      detail::PackWhole<Payload>(group, buffer, count, size, value, [&](std::uint32_t i) {
-        clear(first + LocalId{i});
-        done(i);
+  ForEachMessageBuffer(
+      s, outbox, [&](std::uint32_t place, std::byte* buffer, LocalId first, LocalId size, Encoding encoding) {
+        std::uint32_t* const count = &s.control->buffer_count[place];
+        if (BlockRank(group) == 0 && threadIdx.x == 0)
+          s.control->buffer_encoding[place] = static_cast<std::uint32_t>(encoding);
+        const TouchedHalo places{s.touched, first, size};
+        const auto value = [&](std::uint32_t i) { return look(first + LocalId{i}); };
+        const auto done = [&](std::uint32_t i) { empty(first + LocalId{i}); };
+        if (encoding == Encoding::kDense) {
+          detail::PackDense<Payload>(group, buffer, count, size, value, [&](std::uint32_t i) {
+            clear(first + LocalId{i});
+            done(i);
+          });
+        } else if (encoding == Encoding::kSparse) {
+          pairs = true;
+          if (!few) detail::PackBitmap<Payload, /*kSparse=*/true>(group, temp_storage, buffer, count, places, value, done);
+        } else if constexpr (kWireBytes < Payload >> 0) {
+          detail::PackBitmap<Payload>(group, temp_storage, buffer, count, places, value, done);
+        } else {
+          detail::PackBits(group, buffer, count, places);
+        }
       });
-    } else if (form == Encoding::kSparse) {
-      pairs = true;
-      if (!few) detail::PackBitmap<Payload, /*kPairs=*/true>(group, temp_storage, buffer, count, places, value, done);
-    } else if constexpr (kWireBytes < Payload >> 0) {
-      detail::PackBitmap<Payload>(group, temp_storage, buffer, count, places, value, done);
-    } else {
-      detail::PackBits(group, buffer, count, places);
-    }
-  });
   if (!pairs || !few) return;
   for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < in_queue;
        base += std::size_t{BlockCount(group)} * kBlock) {
@@ -292,7 +294,7 @@ __device__ void PackMessagesAs(const Group& group, const StateRef<P>& s, const O
     if (h != kNoLocal) {
       const std::uint32_t owner = s.graph.HaloOwner(h);
       place = for_all ? s.graph.part : owner;
-      keep = (for_all || (outbox.buffer[owner] != nullptr && MessageForm(s, owner) == Encoding::kSparse)) && touched(h);
+      keep = (for_all || (outbox.buffer[owner] != nullptr && MessageEncoding(s, owner) == Encoding::kSparse)) && touched(h);
       if (keep) {
         clear(h);
         payload = look(h);
@@ -307,14 +309,14 @@ __device__ void PackMessagesAs(const Group& group, const StateRef<P>& s, const O
 
 }  // namespace detail
 
-/// Packs the combined messages of touched halo vertices for their owners, each owner's in the form that is shortest, and
+/// Packs the combined messages of touched halo vertices for their owners, each owner's in the encoding that is shortest, and
 /// releases them: a buffer an owner, or one for all, numbered as the halo. Messages for owners without a buffer stay.
 template <class P, class Group>
 __device__ void PackMessages(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, bool queued) {
   __shared__ detail::PackTempStorage temp_storage;
   WithMessagePayload(
       s, [&](auto payload) { detail::PackMessagesAs<P, decltype(payload)>(group, s, outbox, queued, temp_storage); });
-  if (!outbox.labelled) return;
+  if (!outbox.has_header) return;
   detail::WriteHeaders(group, s.control, MessageWireBytes(s), [&](auto&& label) {
     ForEachMessageBuffer(s, outbox, [&](std::uint32_t place, std::byte* buffer, LocalId, LocalId size, Encoding) {
       label(place, buffer, size);
@@ -327,24 +329,27 @@ template <class P, class Group>
 __device__ void PackShared(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, const SharedPlan& plan) {
   using Payload = SharedSlot<P>;
   __shared__ detail::PackTempStorage temp_storage;
-  ForEachSharedBuffer(
-      s, outbox, plan, [&](std::uint32_t place, std::byte* buffer, const LocalId* vertices, LocalId size, Encoding form) {
-        std::uint32_t* const count = &s.control->buffer_count[place];
-        if (BlockRank(group) == 0 && threadIdx.x == 0) s.control->buffer_encoding[place] = static_cast<std::uint32_t>(form);
-        const detail::ActiveBorder places{s.active, vertices, size, plan.all};
-        const auto value = [&](std::size_t i) { return LoadShared(s, vertices[i]); };
-        const auto done = [](std::uint32_t) {};
-        if (form == Encoding::kBitmap) {
-          if constexpr (kWireBytes < Payload >> 0) {
-            return detail::PackBitmap<Payload>(group, temp_storage, buffer, count, places, value, done);
-          } else {
-            return detail::PackBits(group, buffer, count, places);
-          }
-        }
-        if (form == Encoding::kDense) return detail::PackWhole<Payload>(group, buffer, count, size, value, done);
-        detail::PackBitmap<Payload, /*kPairs=*/true>(group, temp_storage, buffer, count, places, value, done);
-      });
-  if (!outbox.labelled) return;
+  ForEachSharedBuffer(s, outbox, plan,
+                      [&](std::uint32_t place, std::byte* buffer, const LocalId* vertices, LocalId size, Encoding encoding) {
+                        std::uint32_t* const count = &s.control->buffer_count[place];
+                        if (BlockRank(group) == 0 && threadIdx.x == 0)
+                          s.control->buffer_encoding[place] = static_cast<std::uint32_t>(encoding);
+                        const detail::ActiveBorder places{s.active, vertices, size, plan.all};
+                        const auto value = [&](std::size_t i) { return LoadShared(s, vertices[i]); };
+                        const auto done = [](std::uint32_t) {};
+                        if (encoding == Encoding::kBitmap) {
+                          if constexpr (kWireBytes < Payload >> 0) {
+                            return detail::PackBitmap<Payload>(group, temp_storage, buffer, count, places, value, done);
+                          } else {
+                            return detail::PackBits(group, buffer, count, places);
+                          }
+                        }
+                        if (encoding == Encoding::kDense)
+                          return detail::PackDense<Payload>(group, buffer, count, size, value, done);
+                        detail::PackBitmap<Payload, /*kSparse=*/true>(group, temp_storage, buffer, count, places, value,
+                                                                      done);
+                      });
+  if (!outbox.has_header) return;
   detail::WriteHeaders(group, s.control, kWireBytes<Payload>, [&](auto&& label) {
     ForEachSharedBuffer(
         s, outbox, plan,

@@ -390,8 +390,8 @@ class CudaSteps final : public StepSet {
   /// many as are expected, or a few blocks'. Fewer threads than entries go through them in turns.
   std::size_t Entries(const InboxRef& inbox) const {
     const std::size_t places = inbox.last - inbox.first + kBufferSegment;
-    if (inbox.form != Encoding::kSparse) return places;
-    if (!inbox.labelled) return inbox.count;
+    if (inbox.encoding != Encoding::kSparse) return places;
+    if (!inbox.has_header) return inbox.count;
     constexpr std::size_t kMin = 32 * kBlock;
     return std::min(places, std::max(std::size_t{2} * inbox.count, kMin));
   }

@@ -11,18 +11,18 @@ namespace detail {
 
 /// A buffer as its label says it is, which one thread of the block reads for all: it may be in another device's memory.
 __device__ inline InboxRef OpenBuffer(const InboxRef& closed, std::size_t payload) {
-  if (!closed.labelled) return closed;
+  if (!closed.has_header) return closed;
   __shared__ std::uint32_t count;
-  __shared__ Encoding form;
+  __shared__ Encoding encoding;
   if (threadIdx.x == 0) {
-    const InboxRef open = ReadLabel(closed, payload);
+    const InboxRef open = ReadHeader(closed, payload);
     count = open.count;
-    form = open.form;
+    encoding = open.encoding;
   }
   __syncthreads();
   InboxRef inbox = closed;
   inbox.count = count;
-  inbox.form = form;
+  inbox.encoding = encoding;
   return inbox;
 }
 
@@ -70,7 +70,7 @@ __device__ void ForEachPlace(const Group& group, const InboxRef& inbox, Body&& b
   for (std::size_t segment = begin + std::size_t{BlockRank(group)} * kWarps + Warp(); segment < end; segment += warps) {
     const std::size_t first = segment * kBufferSegment;
     unsigned set = kFull, place = 0;
-    if (inbox.form == Encoding::kBitmap) {
+    if (inbox.encoding == Encoding::kBitmap) {
       const std::size_t w = first / 32 + Lane();
       set = Lane() < kSegmentWords && w * 32 < inbox.size ? words[w] : 0;
       if constexpr (kWireBytes < Payload >> 0) place = segments[segment];
@@ -85,8 +85,8 @@ __device__ void ForEachPlace(const Group& group, const InboxRef& inbox, Body&& b
         batch.index[k] = static_cast<std::uint32_t>(i - inbox.first);
         batch.payload[k] = Payload{};
         if (batch.present[k]) {
-          const std::size_t at = inbox.form == Encoding::kBitmap ? place + __popc(word & ((1u << Lane()) - 1)) : i;
-          LoadPayload(inbox.buffer + (inbox.form == Encoding::kBitmap ? BitmapValuesOffset(inbox.size) : 0), at,
+          const std::size_t at = inbox.encoding == Encoding::kBitmap ? place + __popc(word & ((1u << Lane()) - 1)) : i;
+          LoadPayload(inbox.buffer + (inbox.encoding == Encoding::kBitmap ? BitmapValuesOffset(inbox.size) : 0), at,
                       &batch.payload[k]);
         }
         place += __popc(word);
@@ -102,7 +102,7 @@ __device__ void ForEachSet(const Group& group, const InboxRef& inbox, std::uint1
                            Body&& body) {
   EntryBatch<Payload, kEntriesAtOnce<Payload>> batch;
   constexpr unsigned kAtOnce = batch.kCount;
-  const bool bitmap = inbox.form == Encoding::kBitmap;
+  const bool bitmap = inbox.encoding == Encoding::kBitmap;
   const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.buffer);
   const auto* const segments = reinterpret_cast<const std::uint32_t*>(inbox.buffer + SegmentsOffset(inbox.size));
   const std::byte* const values = inbox.buffer + (bitmap ? BitmapValuesOffset(inbox.size) : 0);
@@ -174,7 +174,7 @@ __device__ void UnpackMessagesAs(const Group& group, const StateRef<P>& s, const
       at += __popc(first[k]);
     }
   };
-  if (inbox.form == Encoding::kSparse) return detail::ForEachPair<Payload>(group, inbox, take_in);
+  if (inbox.encoding == Encoding::kSparse) return detail::ForEachPair<Payload>(group, inbox, take_in);
   detail::ForEachSet<Payload>(group, inbox, lists, take_in);
 }
 
@@ -250,7 +250,7 @@ __device__ void UnpackMessages(const Group& group, const StateRef<P>& s, const I
   const InboxRef inbox = detail::OpenBuffer(buffer, MessageWireBytes(s));
   if constexpr (Traits<P>::kHasRoundMessage) {
     // Bits alone: nobody is asked or queued, and there are no entries to look at one by one.
-    if (!queue_out && inbox.form == Encoding::kBitmap && !KeepsMessages(s)) {
+    if (!queue_out && inbox.encoding == Encoding::kBitmap && !KeepsMessages(s)) {
       return detail::ScatterBits(group, inbox, s.border.vertices + s.border.begin[peer], s.touched);
     }
   }
@@ -288,9 +288,9 @@ __device__ void UnpackShared(const Group& group, const StateRef<P>& s, const Inb
   using Payload = SharedSlot<P>;
   const InboxRef inbox = detail::OpenBuffer(buffer, kWireBytes<Payload>);
   const LocalId halo = s.graph.halo_begin[peer];
-  const bool in_order = to_halo == nullptr && inbox.form != Encoding::kSparse && inbox.first == 0;
+  const bool in_order = to_halo == nullptr && inbox.encoding != Encoding::kSparse && inbox.first == 0;
   if constexpr (kWireBytes<Payload> == 0) {
-    if (in_order && inbox.form == Encoding::kBitmap) return detail::JoinBits(group, inbox, s.active, halo);
+    if (in_order && inbox.encoding == Encoding::kBitmap) return detail::JoinBits(group, inbox, s.active, halo);
   }
   const auto take_in = [&](const auto& batch) {
 #pragma unroll
@@ -308,7 +308,7 @@ __device__ void UnpackShared(const Group& group, const StateRef<P>& s, const Inb
       }
     }
   };
-  if (inbox.form == Encoding::kSparse) return detail::ForEachPair<Payload>(group, inbox, take_in);
+  if (inbox.encoding == Encoding::kSparse) return detail::ForEachPair<Payload>(group, inbox, take_in);
   detail::ForEachPlace<Payload>(group, inbox, take_in);
 }
 }  // namespace chatty::steps::cuda

@@ -14,7 +14,7 @@ namespace chatty::steps::host {
 
 namespace detail {
 
-/// Bitmap form: bits, and the payloads of those that are set, a segment's together.
+/// Bitmap encoding: bits, and the payloads of those that are set, a segment's together.
 template <class Payload, class Bit, class Value>
 void PackBitmap(Group& group, std::byte* buffer, std::uint32_t* count, std::size_t size, Bit&& bit, Value&& value) {
   static_assert(kVertexGrain % kBufferSegment == 0);
@@ -42,9 +42,9 @@ void PackBitmap(Group& group, std::byte* buffer, std::uint32_t* count, std::size
   });
 }
 
-/// Whole form: a payload for every place.
+/// Dense encoding: a payload for every place.
 template <class Payload, class Value>
-void PackWhole(Group& group, std::byte* buffer, std::uint32_t* count, std::size_t size, Value&& value) {
+void PackDense(Group& group, std::byte* buffer, std::uint32_t* count, std::size_t size, Value&& value) {
   if (group.rank() == 0) *count = static_cast<std::uint32_t>(size);
   group.Sweep(size, kVertexGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) StorePayload(buffer, i, value(i));
@@ -71,29 +71,30 @@ void PackMessagesAs(Group& group, const StateRef<P>& s, const OutboxRef& outbox,
     return payload;
   };
   bool pairs = false;
-  ForEachMessageBuffer(s, outbox, [&](std::uint32_t place, std::byte* buffer, LocalId first, LocalId size, Encoding form) {
-    if (group.rank() == 0) s.control->buffer_encoding[place] = static_cast<std::uint32_t>(form);
-    std::uint32_t* const count = &s.control->buffer_count[place];
-    const auto value = [&](std::size_t i) { return take(first + static_cast<LocalId>(i)); };
-    if (form == Encoding::kSparse) {
-      pairs = true;
-      return;
-    }
-    if (form == Encoding::kDense) {
-      detail::PackWhole<Payload>(group, buffer, count, size, value);
-    } else {
-      detail::PackBitmap<Payload>(
-          group, buffer, count, size,
-          [&](std::size_t i) { return detail::TestShared(s.touched, first + static_cast<LocalId>(i)); }, value);
-    }
-    group.sync();
-  });
+  ForEachMessageBuffer(
+      s, outbox, [&](std::uint32_t place, std::byte* buffer, LocalId first, LocalId size, Encoding encoding) {
+        if (group.rank() == 0) s.control->buffer_encoding[place] = static_cast<std::uint32_t>(encoding);
+        std::uint32_t* const count = &s.control->buffer_count[place];
+        const auto value = [&](std::size_t i) { return take(first + static_cast<LocalId>(i)); };
+        if (encoding == Encoding::kSparse) {
+          pairs = true;
+          return;
+        }
+        if (encoding == Encoding::kDense) {
+          detail::PackDense<Payload>(group, buffer, count, size, value);
+        } else {
+          detail::PackBitmap<Payload>(
+              group, buffer, count, size,
+              [&](std::size_t i) { return detail::TestShared(s.touched, first + static_cast<LocalId>(i)); }, value);
+        }
+        group.sync();
+      });
   if (!pairs) return;
   const auto pack = [&](LocalId h) {
     const std::uint32_t owner = s.graph.HaloOwner(h);
     if (for_all) {
       detail::PackRecord(&s.control->buffer_count[s.graph.part], outbox.for_all, h - s.graph.owned, take(h));
-    } else if (outbox.buffer[owner] != nullptr && MessageForm(s, owner) == Encoding::kSparse) {
+    } else if (outbox.buffer[owner] != nullptr && MessageEncoding(s, owner) == Encoding::kSparse) {
       detail::PackRecord(&s.control->buffer_count[owner], outbox.buffer[owner], h - s.graph.halo_begin[owner], take(h));
     }
   };
@@ -121,15 +122,15 @@ template <class P>
 void PackShared(Group& group, const StateRef<P>& s, const OutboxRef& outbox, const SharedPlan& plan) {
   using Payload = SharedSlot<P>;
   ForEachSharedBuffer(s, outbox, plan,
-                      [&](std::uint32_t place, std::byte* buffer, const LocalId* vertices, LocalId size, Encoding form) {
+                      [&](std::uint32_t place, std::byte* buffer, const LocalId* vertices, LocalId size, Encoding encoding) {
                         std::uint32_t* const count = &s.control->buffer_count[place];
-                        if (group.rank() == 0) s.control->buffer_encoding[place] = static_cast<std::uint32_t>(form);
+                        if (group.rank() == 0) s.control->buffer_encoding[place] = static_cast<std::uint32_t>(encoding);
                         const auto active = [&](std::size_t i) { return plan.all || bits::Test(s.active, vertices[i]); };
                         const auto value = [&](std::size_t i) { return LoadShared(s, vertices[i]); };
-                        if (form == Encoding::kBitmap) {
+                        if (encoding == Encoding::kBitmap) {
                           detail::PackBitmap<Payload>(group, buffer, count, size, active, value);
-                        } else if (form == Encoding::kDense) {
-                          detail::PackWhole<Payload>(group, buffer, count, size, value);
+                        } else if (encoding == Encoding::kDense) {
+                          detail::PackDense<Payload>(group, buffer, count, size, value);
                         } else {
                           group.Sweep(size, kVertexGrain, [&](std::size_t begin, std::size_t end) {
                             for (std::size_t i = begin; i < end; ++i) {

@@ -160,7 +160,7 @@ class HostSteps final : public StepSet {
         if (PacksFor(outbox, p)) work += s().control->halo_count[p];
       }
       Run(work, [&](Group& g) { host::PackMessages(g, s(), outbox, queued); });
-      if (!outbox.labelled) return;
+      if (!outbox.has_header) return;
       ForEachMessageBuffer(s(), outbox, [&](std::uint32_t place, std::byte* buffer, LocalId, LocalId size, Encoding) {
         WriteHeader(buffer, size, MessageWireBytes(s()), *s().control, place);
       });
@@ -168,7 +168,7 @@ class HostSteps final : public StepSet {
   }
   void PackShared(const OutboxRef& outbox, const SharedPlan& plan) override {
     Run(s().border.begin[s().graph.parts], [&](Group& g) { host::PackShared(g, s(), outbox, plan); });
-    if (!outbox.labelled) return;
+    if (!outbox.has_header) return;
     ForEachSharedBuffer(s(), outbox, plan,
                         [&](std::uint32_t place, std::byte* buffer, const LocalId*, LocalId size, Encoding) {
                           WriteHeader(buffer, size, kWireBytes<SharedSlot<P>>, *s().control, place);
@@ -176,12 +176,12 @@ class HostSteps final : public StepSet {
   }
   void UnpackMessages(const InboxRef& buffer, std::uint32_t peer, bool queue_out) override {
     if constexpr (Traits<P>::kCanPush) {
-      const InboxRef inbox = ReadLabel(buffer, MessageWireBytes(s()));
+      const InboxRef inbox = ReadHeader(buffer, MessageWireBytes(s()));
       Run(Entries(inbox), [&](Group& g) { host::UnpackMessages(g, s(), inbox, peer, queue_out); });
     }
   }
   void UnpackShared(const InboxRef& buffer, std::uint32_t peer, const LocalId* to_halo) override {
-    const InboxRef inbox = ReadLabel(buffer, kWireBytes<SharedSlot<P>>);
+    const InboxRef inbox = ReadHeader(buffer, kWireBytes<SharedSlot<P>>);
     Run(Entries(inbox), [&](Group& g) { host::UnpackShared(g, s(), inbox, peer, to_halo); });
   }
 
@@ -247,7 +247,7 @@ class HostSteps final : public StepSet {
   static RoundOf<P> As(const RoundState& round) { return round.As<GlobalOf<P>>(); }
   /// Places of a buffer that are looked at.
   static std::size_t Entries(const InboxRef& inbox) {
-    return inbox.form == Encoding::kSparse ? inbox.count : inbox.last - inbox.first;
+    return inbox.encoding == Encoding::kSparse ? inbox.count : inbox.last - inbox.first;
   }
   [[noreturn]] static void CannotPush() {
     throw InternalError("this program is pulled: it collects all messages or its messages are wider than an atomic");

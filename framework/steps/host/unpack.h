@@ -15,7 +15,7 @@ namespace detail {
 /// Calls body(index, payload) for the entries of a buffer that are this device's, `index` counted from inbox.first.
 template <class Payload, class Body>
 void ForEachEntry(Group& group, const InboxRef& inbox, Body&& body) {
-  if (inbox.form == Encoding::kSparse) {
+  if (inbox.encoding == Encoding::kSparse) {
     group.Sweep(inbox.count, kVertexGrain, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         Payload payload{};
@@ -33,7 +33,7 @@ void ForEachEntry(Group& group, const InboxRef& inbox, Body&& body) {
     for (std::size_t from = aligned + begin; from < aligned + end; from += kBufferSegment) {
       const std::size_t to = std::min(from + kBufferSegment, aligned + end);
       Payload payload{};
-      if (inbox.form == Encoding::kDense) {
+      if (inbox.encoding == Encoding::kDense) {
         for (std::size_t i = std::max<std::size_t>(from, inbox.first); i < to; ++i) {
           LoadPayload(inbox.buffer, i, &payload);
           body(static_cast<std::uint32_t>(i - inbox.first), payload);
