@@ -19,7 +19,7 @@ struct RoundState {
   std::uint32_t index = 0, phase = 0;
   VertexId vertices = 0;
   std::uint64_t active = 0;
-  bool fresh = false;
+  bool gauss_seidel = false;
   std::array<double, 5> kept{};
   /// @}
   /// The bytes of Round::global.
@@ -33,7 +33,7 @@ struct RoundState {
     round.phase = phase;
     round.vertices = vertices;
     round.active = active;
-    round.fresh = fresh;
+    round.gauss_seidel = gauss_seidel;
     round.kept = kept;
     if constexpr (!std::is_same_v<G, None>) std::memcpy(&round.global, global, sizeof(G));
     return round;

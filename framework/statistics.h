@@ -77,7 +77,7 @@ struct RunStatistics {
   /// Rounds per direction.
   std::uint32_t push_rounds = 0, pull_rounds = 0;
   /// @}
-  std::uint32_t gauss_seidel_rounds = 0;  ///< rounds whose messages used values of the same round: Round::fresh
+  std::uint32_t gauss_seidel_rounds = 0;  ///< rounds whose messages used values of the same round: Round::gauss_seidel
   /// Steps of fused runs that relax edges in any order: buckets or tens of levels each. Where there are any, `rounds` counts
   /// the levels that these steps followed, perhaps a few more than the answer has; with a Priority, it counts the steps.
   /// Exact rounds of few vertices in a resident kernel are a step each.

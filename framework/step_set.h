@@ -104,7 +104,7 @@ class StepSet {
   virtual void RefreshCandidates() {}
   /// One of these engines has run, and changed values.
   virtual void FusedHasRun() {}
-  /// Whether rounds may be Gauss–Seidel (Round::fresh): the program allows it and this device kind supports it.
+  /// Whether rounds may be Gauss–Seidel (Round::gauss_seidel): the program allows it and this device kind supports it.
   virtual bool AllowsGaussSeidel() const { return false; }
   /// Packs halo vertices' messages in the shortest encodings, for the peers that `outbox` has a buffer for; Control holds
   /// counts and encodings. Messages for other peers stay, and a later call packs them. `queued`: the queue has all messages

@@ -114,7 +114,7 @@ struct BasicPageRank {
         x.out_degree != 0 ? 1 : 0;  // a multiplication, because a branch on out-edges would be unpredictable
     const Real change = rank - before;
 #if !CHATTY_DEVICE_CODE
-    if (round.fresh) {
+    if (round.gauss_seidel) {
       const double fed = x.in_degree != 0 ? 1 : 0, passed = damping * flows;
       return {(1 - passed) * fed * rank, fed + passed * (1 - fed), std::abs(change), rank};
     }
@@ -126,7 +126,7 @@ struct BasicPageRank {
     if (round.vertices == 0) return Next::kStop;
     const auto [base, scale] = Used(round);
     const double wanted = WantedBase(round, base),
-                 mass = round.fresh ? round.global.total : static_cast<double>(round.vertices);
+                 mass = round.gauss_seidel ? round.global.total : static_cast<double>(round.vertices);
     double change = round.global.change / mass;
     if (rounds == 0) {
       const bool held = Holds(round, wanted, base, change);
@@ -142,7 +142,7 @@ struct BasicPageRank {
     return tolerance > 0 ? Next::kLimit : Next::kStop;  // without a tolerance exactly `rounds` rounds were requested
   }
   CHATTY_FN Real Output(const Value& rank, const Round<Global>& round) const {
-    const bool scaled = round.fresh && round.index > 0;
+    const bool scaled = round.gauss_seidel && round.index > 0;
     return static_cast<Real>(rank / (scaled ? round.global.total : static_cast<double>(round.vertices)));
   }
   /// @}
@@ -163,7 +163,7 @@ struct BasicPageRank {
   CHATTY_FN double Base(const Round<Global>& round) const {
     if (round.kept[kBase] > 0) return round.kept[kBase];
     const double d = damping;
-    return round.fresh ? 1.0 - d : 1.0 - d * round.global.flow / static_cast<double>(round.vertices);
+    return round.gauss_seidel ? 1.0 - d : 1.0 - d * round.global.flow / static_cast<double>(round.vertices);
   }
   /// The next round's factor of the rank that follows edges: damping, times the scale if ranks are scaled when they are
   /// updated.
@@ -203,14 +203,14 @@ struct BasicPageRank {
   std::pair<double, double> Used(const Round<Global>& round) const {
     if (round.kept[kBase] > 0) return {round.kept[kBase], round.kept[kScale]};
     const double d = damping, flowed = round.global.flow - round.global.drift;
-    return {round.fresh ? 1.0 - d : 1.0 - d * flowed / static_cast<double>(round.vertices), 1.0};
+    return {round.gauss_seidel ? 1.0 - d : 1.0 - d * flowed / static_cast<double>(round.vertices), 1.0};
   }
   /// The base that follows, after a round with `base`. It keeps the sum of ranks. In a Gauss–Seidel round it keeps the sum
   /// over vertices with in-edges: these send each other flow, and vertices without in-edges send them damping times a base
   /// each, one round late.
   double WantedBase(const Round<Global>& round, double base) const {
     const auto& [flow, drift, change, total] = round.global;
-    if (!round.fresh) return 1.0 - double{damping} * flow / static_cast<double>(round.vertices);
+    if (!round.gauss_seidel) return 1.0 - double{damping} * flow / static_cast<double>(round.vertices);
     return drift > 0 ? flow / drift : base;
   }
   /// Whether the base is held from now on. `change` is the L1 change per vertex: steps that contribute little to it are
@@ -232,7 +232,7 @@ struct BasicPageRank {
   /// Except in Gauss–Seidel rounds, the sum of the next ranks is known, and they are scaled when they are updated.
   double HandOut(Round<Global>& round, double next, double base, double scale) const {
     auto& kept = round.kept;
-    if (round.fresh) {
+    if (round.gauss_seidel) {
       kept[kBase] = next;
       kept[kScale] = 1;
       return std::abs(next / base - 1.0);  // all ranks change by the factor by which the base changes

@@ -63,7 +63,7 @@ class BspRun {
 
   void Run() {
     round_.vertices = run_.me.graph->ref().vertices;
-    round_.fresh = parts_ == 1 && options_.direction != Direction::kPush && steps_.AllowsGaussSeidel();
+    round_.gauss_seidel = parts_ == 1 && options_.direction != Direction::kPush && steps_.AllowsGaussSeidel();
     if (run_.rounds_team != nullptr && rank_ == 0) run_.rounds_team->Begin();  // the others enter after an all-reduce
     program_.ResetGlobal(round_.global);
     Span phase(track_, nullptr, spans::kPhase);
@@ -507,7 +507,7 @@ void RunBsp(const EngineRun& run, RunRecord* record) {
   statistics.phases = last->phases;
   statistics.push_rounds = last->push_rounds;
   statistics.pull_rounds = last->pull_rounds;
-  statistics.gauss_seidel_rounds = last->round.fresh ? last->pull_rounds : 0;
+  statistics.gauss_seidel_rounds = last->round.gauss_seidel ? last->pull_rounds : 0;
   statistics.fused_steps = last->fused_steps;
   statistics.wide_rounds = last->wide_rounds;
   statistics.edges_touched = last->edges_touched;

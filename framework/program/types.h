@@ -35,11 +35,11 @@ struct Edge {
 /// Where a run stands. The same on every device.
 template <class G = None>
 struct Round {
-  std::uint32_t index = 0;   ///< rounds completed, over all phases: 0 in the first one; EndRound counts the one just run: 1
-  std::uint32_t phase = 0;   ///< 0 at first; another when EndRound says kNextPhase
-  VertexId vertices = 0;     ///< of the whole graph
-  std::uint64_t active = 0;  ///< vertices that the last UpdateStatus sweep changed, on all devices; in EndRound
-  bool fresh = false;        ///< messages may come from what their sources have become in this very round: AllowsGaussSeidel
+  std::uint32_t index = 0;    ///< rounds completed, over all phases: 0 in the first one; EndRound counts the one just run: 1
+  std::uint32_t phase = 0;    ///< 0 at first; another when EndRound says kNextPhase
+  VertexId vertices = 0;      ///< of the whole graph
+  std::uint64_t active = 0;   ///< vertices that the last UpdateStatus sweep changed, on all devices; in EndRound
+  bool gauss_seidel = false;  ///< messages may come from values of this very round: AllowsGaussSeidel
   std::array<double, 5> kept{};      ///< what EndRound left there last, for itself and all that sees later rounds
   [[no_unique_address]] G global{};  ///< Measure of all vertices after the last sweep (before round 0: after InitVertex);
                                      ///< with Hints::measure_when_quiet G{} as long as any is active

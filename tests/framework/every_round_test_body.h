@@ -175,7 +175,7 @@ inline std::vector<std::uint64_t> SerialPhased(const Graph& graph) {
 }
 
 /// NeighbourSum of what is shared apart, and of what sources have become in the round itself where a device can.
-struct FreshSum {
+struct GaussSeidelSum {
   using Value = std::uint32_t;
   using Shared = std::uint32_t;
   using Message = std::uint64_t;
@@ -199,7 +199,7 @@ struct FreshSum {
 };
 
 /// Serially: vertices of a stripe see what those of stripes have become that lie `lag` below, at least; 0: of none.
-inline std::vector<std::uint32_t> SerialFresh(const Graph& graph, std::uint64_t lag) {
+inline std::vector<std::uint32_t> SerialGaussSeidel(const Graph& graph, std::uint64_t lag) {
   constexpr std::uint64_t kStripe = 1u << 15;
   const VertexId n = graph.vertices();
   std::vector<std::uint32_t> values(n), old(n);
@@ -294,7 +294,7 @@ TEST_P(EveryRound, TilesHoldEveryEdgeOnce) {
   ExpectTheSameByTiles(Generate(spec), GetParam());
 }
 
-TEST_P(EveryRound, FreshRoundsSeeWhatHasEndedAndRepeatThemselves) {
+TEST_P(EveryRound, GaussSeidelRoundsSeeWhatHasEndedAndRepeatThemselves) {
   const Graph graph = FewEdgesARow();
   const std::string devices = GetParam();
   for (const Tiling tiling : {Tiling::kNever, Tiling::kAlways}) {
@@ -302,21 +302,21 @@ TEST_P(EveryRound, FreshRoundsSeeWhatHasEndedAndRepeatThemselves) {
       const bool fresh = wanted && tiling == Tiling::kAlways && devices == "host:1";
       for (const int threads : {1, 2, 3}) {
         SCOPED_TRACE(fmt::format("tiling {}, {}, {} threads", static_cast<int>(tiling), wanted, threads));
-        const std::vector<std::uint32_t> expected = SerialFresh(graph, fresh ? std::max(2, threads) : 0);
+        const std::vector<std::uint32_t> expected = SerialGaussSeidel(graph, fresh ? std::max(2, threads) : 0);
         Session session(graph, SharedDevices(devices, threads));
         RunOptions options;
         options.tiling = tiling;
-        const auto run = chatty::Run(session, FreshSum{wanted}, options);
+        const auto run = chatty::Run(session, GaussSeidelSum{wanted}, options);
         EXPECT_EQ(run.statistics.gauss_seidel_rounds, fresh ? 5u : 0u);
         for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(run.values[v], expected[v]) << "vertex " << v;
-        const auto again = chatty::Run(session, FreshSum{wanted}, options);
+        const auto again = chatty::Run(session, GaussSeidelSum{wanted}, options);
         for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(again.values[v], expected[v]) << "vertex " << v;
       }
     }
   }
 }
 
-TEST_P(EveryRound, FreshRanksSettleEarlier) {
+TEST_P(EveryRound, GaussSeidelRanksSettleEarlier) {
   GeneratorSpec spec;
   spec.family = "kron";
   spec.scale = 18;
@@ -366,7 +366,7 @@ inline Graph FewFed(VertexId vertices, VertexId fed, EdgeIndex degree, bool earl
   return Graph(std::move(rows), /*symmetric=*/false);
 }
 
-TEST_P(EveryRound, FreshRanksSettleWhateverHandsOutAndSumToOneWheneverTheyEnd) {
+TEST_P(EveryRound, GaussSeidelRanksSettleWhateverHandsOutAndSumToOneWheneverTheyEnd) {
   const std::pair<std::string, Graph> graphs[] = {{"an edge", FewFed(2, 1, 1, false)},
                                                   {"a star", FewFed(10, 1, 1, false)},
                                                   {"a large star", FewFed(1001, 1, 1, false)},

@@ -31,7 +31,7 @@ struct BucketBoard {
   /// What a member did since the last barrier.
   struct alignas(64) Count {
     std::uint64_t found = 0;  ///< vertices of its list
-    std::uint64_t edges = 0, fresh = 0, updated = 0, first_pending = 0;
+    std::uint64_t edges = 0, first_edges = 0, updated = 0, first_pending = 0;
     std::int64_t pending = 0;
     bool stop = false;
   };
@@ -62,7 +62,7 @@ class BucketWorker {
     if constexpr (kConcurrent) OrderUpdateBeforeLoad();
     const EdgeIndex begin = s_.graph.forward.offsets[v], end = s_.graph.forward.offsets[v + 1];
     count.edges += end - begin;
-    if (bits::Set<kConcurrent>(s_.order.seen, v)) count.fresh += end - begin;
+    if (bits::Set<kConcurrent>(s_.order.seen, v)) count.first_edges += end - begin;
     if (kConcurrent && end - begin >= kHubDegree) {
       const auto pieces = static_cast<std::uint32_t>((end - begin + kSliceEdges - 1) / kSliceEdges);
       const std::uint32_t at = atomics::Add<true>(&s_.control->slice_count, pieces);
@@ -189,7 +189,7 @@ FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, bool
     for (const BucketBoard::Count& one : board.counts[turn]) {
       all.found += one.found;
       all.edges += one.edges;
-      all.fresh += one.fresh;
+      all.first_edges += one.first_edges;
       all.updated += one.updated;
       all.pending += one.pending;
       all.first_pending = std::max(all.first_pending, one.first_pending);
@@ -278,7 +278,7 @@ FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, bool
     const BucketBoard::Count all = meet();
     which ^= 1;
     first_pending = std::max(first_pending, all.first_pending);
-    job.buckets.Note(all.edges, all.fresh);
+    job.buckets.Note(all.edges, all.first_edges);
     narrow = all.edges < kHostRelaxPolicy.narrow_edges ? narrow + 1 : 0;
     job.push_rounds += 1;
     job.edges_touched += all.edges;

@@ -273,9 +273,10 @@ class StripeBoard {
 };
 
 /// A round by tiles, on a device that has the whole graph: each stripe's messages are summed in a thread's cache, its
-/// vertices updated and measured, and what they show next written to `next`. In a fresh round (Round::fresh) sources show
-/// what they have become in it, in stripes far enough below that they have ended: how far does not depend on who was fast,
-/// so that a run repeats itself on as many threads (Gauss and Seidel's way, by blocks; Arasu et al., WWW'02, for PageRank).
+/// vertices updated and measured, and what they show next written to `next`. In a Gauss–Seidel round (Round::gauss_seidel)
+/// sources show what they have become in it, in stripes far enough below that they have ended: how far does not depend on
+/// who was fast, so that a run repeats itself on as many threads (Gauss and Seidel's way, by blocks; Arasu et al., WWW'02,
+/// for PageRank).
 template <class P>
 void EndByStripe(Group& group, const StateRef<P>& s, const RoundOf<P>& round, const TiledRows& tiles,
                  StripeBoard<MessageOf<P>>& board, std::uint32_t ended, const SharedOf<P>* shown, SharedOf<P>* next,
@@ -296,19 +297,19 @@ void EndByStripe(Group& group, const StateRef<P>& s, const RoundOf<P>& round, co
         const std::size_t first = i * kTargets, last = std::min<std::size_t>(first + kTargets, s.graph.owned);
         const auto at = [=](std::uint32_t target) -> Message& { return sums[target]; };
         std::fill_n(sums, last - first, IdentityOf<P>());
-        std::size_t fresh = 0;  // stripes from the first on whose sources are
-        if (round.fresh && i >= lag) {
-          fresh = i - lag + 1;
-          for (; awaited < fresh; ++awaited) board.Await(awaited, ended);
+        std::size_t updated_stripes = 0;  // stripes from the first on whose sources are
+        if (round.gauss_seidel && i >= lag) {
+          updated_stripes = i - lag + 1;
+          for (; awaited < updated_stripes; ++awaited) board.Await(awaited, ended);
         }
-        const std::size_t columns = tiles.columns(), new_columns = fresh / kStripesAColumn;
-        const std::size_t old_columns = (fresh + kStripesAColumn - 1) / kStripesAColumn;
+        const std::size_t columns = tiles.columns(), new_columns = updated_stripes / kStripesAColumn;
+        const std::size_t old_columns = (updated_stripes + kStripesAColumn - 1) / kStripesAColumn;
         const auto gather = [&](std::size_t from, std::size_t to, const auto& source_at) {
           detail::GatherStripe(s.program, s.graph, round, tiles, i, from, to, source_at, at);
         };
         gather(0, new_columns, new_at);
-        const SharedOf<P>* parts[kStripesAColumn];  // of the column between some are fresh: looked up, not guessed
-        for (std::size_t k = 0; k < kStripesAColumn; ++k) parts[k] = k < fresh % kStripesAColumn ? next : shown;
+        const SharedOf<P>* parts[kStripesAColumn];  // of the column between some are updated: looked up, not guessed
+        for (std::size_t k = 0; k < kStripesAColumn; ++k) parts[k] = k < updated_stripes % kStripesAColumn ? next : shown;
         gather(new_columns, old_columns, [&parts](LocalId from, std::size_t source) {
           return parts[source >> TiledRows::kTargetBits] + from + source;
         });
@@ -318,11 +319,11 @@ void EndByStripe(Group& group, const StateRef<P>& s, const RoundOf<P>& round, co
           detail::EndStretch<P>(s, round, c * kMeasureGrain, chunk_end, sums + (c * kMeasureGrain - first), next, &tally,
                                 Traits<P>::kHasMeasure ? partials + c : nullptr);
         }
-        if (round.fresh) board.End(i);
+        if (round.gauss_seidel) board.End(i);
       }
     });
   } catch (...) {
-    if (round.fresh) board.Fail();
+    if (round.gauss_seidel) board.Fail();
     throw;
   }
   detail::AddTally(s, tally);
