@@ -102,7 +102,7 @@ class Steps {
   /// All rounds, by the device itself: in buckets, or in place.
   void RunFused(const Buckets& buckets = {}) {
     FusedRun job;
-    job.most_rounds = ~0u;
+    job.max_rounds = ~0u;
     const std::stop_token never;
     job.stop = &never;
     job.round = round_;

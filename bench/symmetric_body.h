@@ -36,7 +36,7 @@ class Measurement {
         heap_(devices, HeapBytes(), Options(plan)) {
     ns_ = heap_.Allocate<Word>(1);
     wrong_ = heap_.Allocate<Word>(1);
-    inbox_ = heap_.Allocate<Word>(std::size_t{2} * kMaxDevices * kMostWords);
+    inbox_ = heap_.Allocate<Word>(std::size_t{2} * kMaxDevices * kMaxWords);
     values_ = heap_.Allocate<Word>(PingPong::kValues);
     pair_ = heap_.Allocate<Word>(2);
     signal_ = heap_.Allocate<Word>(1);
@@ -48,7 +48,7 @@ class Measurement {
   }
 
   void Run() {
-    for (const std::uint32_t words : {0u, 16u, kMostWords}) MeasureBarriers(words);
+    for (const std::uint32_t words : {0u, 16u, kMaxWords}) MeasureBarriers(words);
     if (heap_.size() < 2) return;
     MeasurePingPong("put-signal", false, signal_);
     MeasurePingPong("put-signal, data read", true, signal_);
@@ -63,8 +63,8 @@ class Measurement {
   }
 
  private:
-  static constexpr std::uint32_t kMostWords = 1024;  // put to each peer before a barrier
-  static constexpr std::uint64_t kTrialBytes = std::uint64_t{1} << 28, kMostPlaces = 64;
+  static constexpr std::uint32_t kMaxWords = 1024;  // put to each peer before a barrier
+  static constexpr std::uint64_t kTrialBytes = std::uint64_t{1} << 28, kMaxPlaces = 64;
 
   static SymmetricOptions Options(const SymmetricPlan& plan) {
     SymmetricOptions options;
@@ -74,7 +74,7 @@ class Measurement {
   }
   std::size_t HeapBytes() const {
     constexpr std::size_t kLines = 1 << 16;  // the small arrays, and what alignment leaves
-    const std::size_t words = std::size_t{2} * kMaxDevices * kMostWords + std::size_t{shape_.blocks} * shape_.threads;
+    const std::size_t words = std::size_t{2} * kMaxDevices * kMaxWords + std::size_t{shape_.blocks} * shape_.threads;
     return 2 * plan_.max_bytes + words * sizeof(Word) + kLines;
   }
   /// One block on each multiprocessor; devices that share a GPU share them.
@@ -160,7 +160,7 @@ class Measurement {
   }
 
   void MeasurePuts(std::uint64_t bytes) {
-    const std::uint64_t places = std::clamp<std::uint64_t>(plan_.max_bytes / bytes, 1, kMostPlaces);
+    const std::uint64_t places = std::clamp<std::uint64_t>(plan_.max_bytes / bytes, 1, kMaxPlaces);
     const std::uint64_t repetitions =
         std::max(places, std::min(plan_.repetitions, std::max<std::uint64_t>(kTrialBytes / bytes, 1)));
     const auto measure = [&](std::string operation, const auto& run) {

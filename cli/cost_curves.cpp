@@ -24,13 +24,13 @@ CostCurves CurvesOf(const CostModel& model, std::string_view pair, std::size_t f
                             cost.largest > 0 ? cost.largest : std::numeric_limits<double>::infinity()});
   }
   if (curves.lines.empty()) return curves;
-  const auto takes_less = [](const CostLine& a, const CostLine& b) { return a.Us(kLeastCurve) < b.Us(kLeastCurve); };
+  const auto takes_less = [](const CostLine& a, const CostLine& b) { return a.Us(kMinCurve) < b.Us(kMinCurve); };
   const CostLine* now = &*std::min_element(curves.lines.begin(), curves.lines.end(), takes_less);
   curves.first = now->path;
   // The lower envelope of lines, from left to right: the next path is the flatter one whose line is met first.
-  for (double at = kLeastCurve; now != nullptr;) {
+  for (double at = kMinCurve; now != nullptr;) {
     const CostLine* next = nullptr;
-    double meet = kMostCurve;
+    double meet = kMaxCurve;
     for (const CostLine& line : curves.lines) {
       if (line.us_per_byte >= now->us_per_byte) continue;
       const double there = std::max(at, (line.us - now->us) / (now->us_per_byte - line.us_per_byte));
@@ -50,7 +50,7 @@ CostCurves CurvesOf(const CostModel& model, std::string_view pair, std::size_t f
 
 std::vector<std::pair<double, double>> CostLine::Points() const {
   std::vector<std::pair<double, double>> points;
-  for (double bytes = kLeastCurve; bytes <= kMostCurve; bytes *= 2) points.emplace_back(bytes, Us(bytes));
+  for (double bytes = kMinCurve; bytes <= kMaxCurve; bytes *= 2) points.emplace_back(bytes, Us(bytes));
   return points;
 }
 
@@ -67,20 +67,20 @@ std::string DrawCurves(const CostCurves& curves, const std::function<std::string
   constexpr double kLeft = 46, kRight = 350, kBottom = 260, kTop = 22;
   double low = std::numeric_limits<double>::infinity(), high = 0;
   for (const CostLine& line : curves.lines) {
-    low = std::min(low, line.Us(kLeastCurve));
-    high = std::max(high, line.Us(kMostCurve));
+    low = std::min(low, line.Us(kMinCurve));
+    high = std::max(high, line.Us(kMaxCurve));
   }
   Svg svg(kRight + 10, kBottom + 34, "Time of a message over its size, " + curves.pair);
   const Scale y = Scale::Log(low, high, kBottom, kTop);
   const auto x = [](double bytes) {
-    return kLeft + (kRight - kLeft) * std::log2(bytes / kLeastCurve) / std::log2(kMostCurve / kLeastCurve);
+    return kLeft + (kRight - kLeft) * std::log2(bytes / kMinCurve) / std::log2(kMaxCurve / kMinCurve);
   };
   svg.Text(kLeft, kTop - 8, "e f", "µs");
   for (const double us : y.Ticks()) {
     svg.Line(kLeft, y(us), kRight, y(us), "grid-line");
     svg.Text(kLeft - 6, y(us) + 4, "e f", TickText(us));
   }
-  for (double bytes = kLeastCurve; bytes <= kMostCurve; bytes *= 64) {
+  for (double bytes = kMinCurve; bytes <= kMaxCurve; bytes *= 64) {
     svg.Line(x(bytes), kTop, x(bytes), kBottom, "grid-line");
     svg.Text(x(bytes), kBottom + 14, "m f", SizeText(bytes));
   }

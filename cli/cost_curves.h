@@ -14,7 +14,7 @@
 namespace chatty::cli {
 
 /// Sizes from and to which curves go.
-inline constexpr double kLeastCurve = 4, kMostCurve = 256 << 20;
+inline constexpr double kMinCurve = 4, kMaxCurve = 256 << 20;
 
 /// The time that a path is expected to take, over bytes.
 struct CostLine {

@@ -12,13 +12,13 @@ namespace {
 constexpr std::size_t kMaxPaths = 4;
 /// Bounds of the relative error by which a choice goes. The model states that of a block of middle size. Long buffers, which
 /// take most of a run, lie on the line: a larger error must not keep them on a slow path.
-constexpr double kLeastError = 0.15, kMostError = 0.3;
+constexpr double kMinError = 0.15, kMaxError = 0.3;
 /// The paths that move no bytes between packing and unpacking, in the order in which they are preferred.
 constexpr std::array<std::string_view, 3> kZeroCopyPaths = {"host", "p2p-direct", "uva"};
 
 /// Whether a time is less than another by more than the predictions' error.
 bool IsClearlyLess(const PathChoice& one, const PathChoice& other) {
-  return one.us < (1 - std::clamp(std::max(one.error, other.error), kLeastError, kMostError)) * other.us;
+  return one.us < (1 - std::clamp(std::max(one.error, other.error), kMinError, kMaxError)) * other.us;
 }
 
 /// The path of a pair that is left only for a clear gain: the first zero-copy path that joins it. kNoPath if none does.

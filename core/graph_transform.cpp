@@ -27,12 +27,12 @@ using detail::WithWeightType;
 
 /// Of graphs with more edges or lists, or with more threads, the pass of hashes by all threads takes less time than one
 /// thread's walk.
-constexpr EdgeIndex kMostWalked = EdgeIndex{1} << 22;
-constexpr int kMostThreadsOfWalk = 3;
+constexpr EdgeIndex kMaxWalked = EdgeIndex{1} << 22;
+constexpr int kMaxThreadsOfWalk = 3;
 
 bool Walks(const Adjacency& adjacency, int threads) {
   const std::size_t size = std::max(adjacency.neighbours.size(), adjacency.offsets.size());
-  return size <= kMostWalked && ThreadCount(threads) <= kMostThreadsOfWalk;
+  return size <= kMaxWalked && ThreadCount(threads) <= kMaxThreadsOfWalk;
 }
 
 enum class Walked {

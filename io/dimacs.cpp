@@ -63,7 +63,7 @@ DimacsHeader ReadDimacsHeader(Input& input) {
     }
     input.SkipLine();
   }
-  CheckVertexCount(name, header.vertices, std::min(header.arcs, input.most_bytes() / kMinArcBytes + 1), header.line);
+  CheckVertexCount(name, header.vertices, std::min(header.arcs, input.max_bytes() / kMinArcBytes + 1), header.line);
   return header;
 }
 

@@ -101,7 +101,7 @@ struct OpenedFormat {
 OpenedFormat OpenFormat(Input& input, const ReadOptions& options);
 
 /// Maximum number of unpacked bytes in `bytes` packed ones.
-std::uint64_t MostUnpacked(std::uint64_t bytes, Compression compression);
+std::uint64_t MaxUnpacked(std::uint64_t bytes, Compression compression);
 
 bool IsLdbc(Input& input, std::string_view head);
 bool IsMatrixMarket(Input& input, std::string_view head);

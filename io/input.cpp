@@ -311,7 +311,7 @@ Input::Input(const std::string& path, std::size_t chunk_bytes)
         if (!map->text().empty()) {  // some file systems do not support maps; then the file is streamed
           map_ = std::move(map);
           ahead_ = map_->text();
-          most_bytes_ = ahead_.size();
+          max_bytes_ = ahead_.size();
           exhausted_ = true;
           return;
         }
@@ -320,7 +320,7 @@ Input::Input(const std::string& path, std::size_t chunk_bytes)
     stream_ = std::make_unique<Stream>(fd_, name_);
     compression_ = stream_->compression();
     if (path != "-" && S_ISREG(info.st_mode)) {
-      most_bytes_ = io::MostUnpacked(static_cast<std::uint64_t>(info.st_size), compression_);
+      max_bytes_ = io::MaxUnpacked(static_cast<std::uint64_t>(info.st_size), compression_);
     }
   } catch (...) {
     if (fd_ != STDIN_FILENO) ::close(fd_);

@@ -105,7 +105,7 @@ class Input {
   /// Copies the next `bytes` bytes to `to`; returns how many there were.
   std::size_t Read(void* to, std::size_t bytes);
   /// Upper bound of the unpacked bytes, from the file's length; the largest number if unknown.
-  std::uint64_t most_bytes() const { return most_bytes_; }
+  std::uint64_t max_bytes() const { return max_bytes_; }
   /// Unpacked bytes that remain, if known without reading: for a mapped file.
   std::optional<std::uint64_t> remaining() const;
   /// An owner that keeps a mapped file's pages, as returned by Peek, beyond this object's lifetime; null for a stream.
@@ -133,7 +133,7 @@ class Input {
   std::size_t chunk_bytes_;
   Compression compression_ = Compression::kNone;
   int fd_ = -1;
-  std::uint64_t most_bytes_ = ~std::uint64_t{0};
+  std::uint64_t max_bytes_ = ~std::uint64_t{0};
   std::shared_ptr<Map> map_;        // null for a stream
   bool kept_ = false;               // KeepMapped has been called
   std::unique_ptr<Stream> stream_;  // null for a mapped file

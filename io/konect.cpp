@@ -120,7 +120,7 @@ KonectHeader ReadKonectHeader(Input& input) {
   if (std::max({header.edges, header.left, header.right}) > kMax) {
     FailAt(name, header.sizes_line, fmt::format("{} are more than a file holds", Quote(line)));
   }
-  CheckVertexCount(name, header.vertices(), std::min(header.edges, input.most_bytes() / 4 + 1), header.sizes_line);
+  CheckVertexCount(name, header.vertices(), std::min(header.edges, input.max_bytes() / 4 + 1), header.sizes_line);
   return header;
 }
 
@@ -157,7 +157,7 @@ StatedCounts PeekKonect(Input& input) {
   counts.most_vertices = header.sizes_line == 0;
   counts.most_entries = counts.most_vertices || header.kind->parallel;
   counts.line = header.sizes_line != 0 ? header.sizes_line : header.line;
-  counts.entries = header.sizes_line != 0 ? header.edges : input.most_bytes() / counts.entry_bytes + 1;
+  counts.entries = header.sizes_line != 0 ? header.edges : input.max_bytes() / counts.entry_bytes + 1;
   counts.vertices = header.sizes_line != 0 ? header.vertices() : counts.entries;
   return counts;
 }

@@ -258,11 +258,11 @@ WeightText WeightTextOf(const LdbcProperties& ldbc) {
 }
 
 /// Upper bound of the number of lines in a file, if a line has at least `least_bytes` bytes.
-std::uint64_t MostLines(const std::string& path, std::uint64_t least_bytes) {
+std::uint64_t MaxLines(const std::string& path, std::uint64_t least_bytes) {
   std::error_code error;
   const std::uint64_t packed = std::filesystem::file_size(path, error);
   if (error) return ~std::uint64_t{0};  // for instance a pipe
-  const std::uint64_t most = MostUnpacked(packed, Input(path, /*chunk_bytes=*/1).compression());
+  const std::uint64_t most = MaxUnpacked(packed, Input(path, /*chunk_bytes=*/1).compression());
   return most / least_bytes + 1;
 }
 constexpr std::uint64_t kMinVertexBytes = 2;  // "1" and a line end
@@ -271,7 +271,7 @@ constexpr std::uint64_t kMinEdgeBytes = 4;    // "1 2" and a line end
 /// Throws before any allocation if a file is too short for the count in the properties.
 void CheckRoom(const LdbcProperties& ldbc, std::string_view key, std::optional<std::uint64_t> count, const std::string& path,
                std::uint64_t least_bytes) {
-  if (!count || *count <= MostLines(path, least_bytes)) return;
+  if (!count || *count <= MaxLines(path, least_bytes)) return;
   FailAt(
       ldbc.path, LineOf(ldbc, key),
       fmt::format("graph.{}.{} is {}, but {}, of its length, cannot hold so many: it is truncated, or the number is wrong",
@@ -447,8 +447,8 @@ StatedCounts PeekLdbc(Input& input) {
   StatedCounts counts;
   counts.most_vertices = !ldbc.vertices;
   counts.most_entries = !ldbc.edges;
-  counts.vertices = ldbc.vertices ? *ldbc.vertices : MostLines(ldbc.vertex_path, kMinVertexBytes);
-  counts.entries = ldbc.edges ? *ldbc.edges : MostLines(ldbc.edge_path, kMinEdgeBytes);
+  counts.vertices = ldbc.vertices ? *ldbc.vertices : MaxLines(ldbc.vertex_path, kMinVertexBytes);
+  counts.entries = ldbc.edges ? *ldbc.edges : MaxLines(ldbc.edge_path, kMinEdgeBytes);
   counts.stored_once = !ldbc.directed;
   const WeightText weights = WeightTextOf(ldbc);
   counts.weights = weights == WeightText::kNone   ? WeightKind::kNone

@@ -134,7 +134,7 @@ MatrixMarketHeader ReadMatrixMarketHeader(Input& input) {
   if (header.rows != columns) {
     FailAt(name, header.line, fmt::format("the matrix is {} by {}; a graph needs a square one", header.rows, columns));
   }
-  CheckVertexCount(name, header.rows, std::min(header.entries, input.most_bytes() / header.least_entry_bytes() + 1),
+  CheckVertexCount(name, header.rows, std::min(header.entries, input.max_bytes() / header.least_entry_bytes() + 1),
                    header.line);
   return header;
 }

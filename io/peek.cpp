@@ -12,7 +12,7 @@
 
 namespace chatty {
 
-std::uint64_t io::MostUnpacked(std::uint64_t bytes, Compression compression) {
+std::uint64_t io::MaxUnpacked(std::uint64_t bytes, Compression compression) {
   std::uint64_t ratio = 1;
   if (compression == Compression::kGzip) ratio = 1032;      // deflate: at most 258 bytes from two bits
   if (compression == Compression::kZstd) ratio = 1u << 15;  // at most a block of 128 KiB from 4 bytes
@@ -60,7 +60,7 @@ std::optional<GraphPeek> PeekGraph(const std::string& path, const ReadOptions& o
   peek.listed = !format.has_rows;
   peek.compression = input.compression();
   const std::uint64_t packed = std::filesystem::file_size(path, error);
-  const std::uint64_t bytes = error ? ~std::uint64_t{0} : io::MostUnpacked(packed, peek.compression);
+  const std::uint64_t bytes = error ? ~std::uint64_t{0} : io::MaxUnpacked(packed, peek.compression);
   if (format.peek == nullptr) {
     const bool both_ways = io::SaysUndirected(input.Peek(std::size_t{1} << 16)) && !options.directed;
     peek.symmetric = options.symmetrise || both_ways;

@@ -35,7 +35,7 @@ class ArrayReader {
 
   /// Throws if `count` elements of `bytes` bytes each exceed the input's known length.
   void ExpectRoom(std::uint64_t count, std::size_t bytes) const {
-    if (count > (input_.most_bytes() - input_.bytes_delivered()) / bytes) Truncated();
+    if (count > (input_.max_bytes() - input_.bytes_delivered()) / bytes) Truncated();
   }
 
   /// Calls body(first, at, n) for pieces that together are the next `count` elements of `bytes` bytes each: `n` elements

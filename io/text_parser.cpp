@@ -293,22 +293,22 @@ void CheckVertexCount(const std::string& name, std::uint64_t vertices) {
   }
 }
 
-void CheckVertexCount(const std::string& name, std::uint64_t vertices, std::uint64_t most_edges, std::uint64_t line) {
+void CheckVertexCount(const std::string& name, std::uint64_t vertices, std::uint64_t max_edges, std::uint64_t line) {
   constexpr std::uint64_t kOrdinary = std::uint64_t{1} << 26;  // offsets of 512 MiB
   constexpr std::uint64_t kSparsest = 4096;                    // vertices per edge
-  if (vertices > kOrdinary && vertices / kSparsest > most_edges) {
+  if (vertices > kOrdinary && vertices / kSparsest > max_edges) {
     const double gigabytes = static_cast<double>(vertices) * sizeof(EdgeIndex) / 1e9;
     if (line > 0) {
       FailAt(name, line,
              fmt::format("the header states {} vertices, whose offsets take {:.1f} GB, but the file has {} edges at most: "
                          "correct the number",
-                         vertices, gigabytes, most_edges));
+                         vertices, gigabytes, max_edges));
     }
     Throw<InputError>(
         "{}: its largest id, {}, makes for {} vertices, whose offsets take {:.1f} GB, but it has {} edges: correct the id, "
         "or "
         "renumber the vertices without gaps (--compact-ids)",
-        name, vertices - 1, vertices, gigabytes, most_edges);
+        name, vertices - 1, vertices, gigabytes, max_edges);
   }
   CheckVertexCount(name, vertices);
 }

@@ -412,8 +412,8 @@ void WarnOfRoundedIntegers(const std::string& name, const std::vector<EdgeList>&
 /// Throws if a graph of `vertices` vertices is impossible: CapabilityError if a 64-bit build could hold it, otherwise
 /// InputError. Protects against a header or an id that would need more memory than the machine has.
 void CheckVertexCount(const std::string& name, std::uint64_t vertices);
-/// As above, for a text with at most `most_edges` edges, where only a number states the vertices: that in line `line` of its
+/// As above, for a text with at most `max_edges` edges, where only a number states the vertices: that in line `line` of its
 /// header, or its largest id (line 0). Rejects a number that needs much memory and would leave nearly all vertices isolated.
-void CheckVertexCount(const std::string& name, std::uint64_t vertices, std::uint64_t most_edges, std::uint64_t line);
+void CheckVertexCount(const std::string& name, std::uint64_t vertices, std::uint64_t max_edges, std::uint64_t line);
 
 }  // namespace chatty::io

@@ -190,14 +190,14 @@ class RunCall {
     CheckParameters(*program_, options_.parameters);
     results_.data = VertexDataFiles(*program_, options_.parameters);
     for (const DataFile& file : results_.data) RefuseOutputs(options_, "--vertex-data", file.path);
-    program_->CheckOptions(options_.parameters.value, run_, LeastDevices());
+    program_->CheckOptions(options_.parameters.value, run_, MinDevices());
     if (options_.verify) CheckVerifier(*program_, options_.parameters.value, "run it without --verify");
     recording_.emplace(options_, command_line_);
     run_.trace = recording_->trace();
   }
 
   /// As few devices as KeepWhatPays may leave.
-  std::size_t LeastDevices() const { return options_.devices == "auto" ? 1 : selection_.indices.size(); }
+  std::size_t MinDevices() const { return options_.devices == "auto" ? 1 : selection_.indices.size(); }
 
   void CheckFiles() const {
     RefuseSameFile("--output", options_.output, "--json", options_.json);

@@ -77,9 +77,9 @@ std::string Wanted(const Parsed& value) {
   if constexpr (std::is_same_v<T, std::string>) return value.is_string() ? "" : "a text";
   if constexpr (std::is_same_v<T, double>) return value.is_number() ? "" : "a number";
   if constexpr (std::is_integral_v<T>) {
-    constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMost) {
-      return fmt::format("a whole number from 0 to {}", kMost);
+    constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMax) {
+      return fmt::format("a whole number from 0 to {}", kMax);
     }
   }
   return "";

@@ -25,10 +25,10 @@ namespace {
 
 using probes::ProbeBuffer;
 
-constexpr std::size_t kMiddle = 1 << 20;            ///< of three blocks, unless the longest one is shorter than 16 of it
-constexpr std::size_t kShort = 64 << 10;            ///< buffers up to this size are measured more often
-constexpr int kWarmUps = 2;                         ///< repetitions that page-lock the buffers of both parities
-constexpr std::size_t kMostHostValues = 128 << 20;  ///< of all host devices together
+constexpr std::size_t kMiddle = 1 << 20;           ///< of three blocks, unless the longest one is shorter than 16 of it
+constexpr std::size_t kShort = 64 << 10;           ///< buffers up to this size are measured more often
+constexpr int kWarmUps = 2;                        ///< repetitions that page-lock the buffers of both parities
+constexpr std::size_t kMaxHostValues = 128 << 20;  ///< of all host devices together
 /// How long a device waits for the others.
 constexpr std::chrono::milliseconds kPatience{60000};
 
@@ -259,7 +259,7 @@ Calibration Calibrate(std::span<Device* const> devices, const CalibrationOptions
   result.quick = options.quick;
   result.model = CostModel(std::vector<std::string>(paths.begin(), paths.end()), parts);
   Effort effort = EffortFor(devices[0]->kind(), options.quick);
-  while (devices[0]->kind() == DeviceKind::kHost && parts << effort.bits > kMostHostValues) --effort.bits;
+  while (devices[0]->kind() == DeviceKind::kHost && parts << effort.bits > kMaxHostValues) --effort.bits;
   std::vector<Buffer<std::uint32_t>> memory;
   std::vector<probes::State> states;
   for (Device* const device : devices) {

@@ -31,9 +31,9 @@ constexpr int kVersion = 10;
 constexpr std::string_view kChecksum = "checksum ";
 /// No figure is larger, and none that is divided by is smaller: microseconds, bytes and their ratios. Times, bandwidths and
 /// crossovers that are computed from them are finite.
-constexpr double kMost = 1e12, kLeast = 1 / kMost;
+constexpr double kMax = 1e12, kMin = 1 / kMax;
 /// Bytes of a file: far more than the costs of kMaxDevices devices.
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20;
+constexpr std::uintmax_t kMaxBytes = std::uintmax_t{64} << 20;
 
 std::uint64_t Checksum(std::string_view text) {
   std::uint64_t sum = Hash(text.size());
@@ -109,7 +109,7 @@ Calibration ParseCalibration(std::string_view text, std::string_view fingerprint
   const std::size_t devices = index(json.at("devices"), kMaxDevices + 1);
   if (devices < 2 || paths.empty() || paths.size() > kMaxDevices)
     throw InputError("is damaged: it has too few devices, no paths, or too many");
-  if (!(calibration.seconds >= 0 && calibration.seconds <= kMost))
+  if (!(calibration.seconds >= 0 && calibration.seconds <= kMax))
     Throw<InputError>("is damaged: it took {} s", calibration.seconds);
   calibration.model = CostModel(std::move(paths), devices);
   calibration.model.set_measured(true);
@@ -119,7 +119,7 @@ Calibration ParseCalibration(std::string_view text, std::string_view fingerprint
       const auto figure = Cost::kFigures[i];
       const bool divides = figure == &Cost::beta_us_per_byte || figure == &Cost::bitmap_factor || figure == &Cost::largest;
       cost.*figure = row.at(4 + i).get<double>();
-      if (cost.*figure >= (divides ? kLeast : 0) && cost.*figure <= kMost) continue;
+      if (cost.*figure >= (divides ? kMin : 0) && cost.*figure <= kMax) continue;
       Throw<InputError>("is damaged: figure {} of a cost is {}", i, cost.*figure);
     }
     calibration.model.set_cost(index(row.at(0), calibration.model.paths().size()), index(row.at(1), devices),
@@ -156,7 +156,7 @@ LoadedCalibration LoadCalibration(std::string_view fingerprint, std::size_t devi
     std::ifstream file;
     if (fs::is_regular_file(path, error)) file.open(path, std::ios::binary);  // a pipe would wait for its writer
     if (!file.is_open()) throw InputError("is no file that can be read");
-    if (fs::file_size(path, error) > kMostBytes) Throw<InputError>("has more than {} bytes", kMostBytes);
+    if (fs::file_size(path, error) > kMaxBytes) Throw<InputError>("has more than {} bytes", kMaxBytes);
     Calibration kept = ParseCalibration(std::string(std::istreambuf_iterator<char>(file), {}), fingerprint);
     if (devices != 0 && kept.model.devices() != devices)
       Throw<InputError>("is damaged: it has costs of {} devices, and there are {}", kept.model.devices(), devices);

@@ -39,7 +39,7 @@ void DelayedStores::Put(std::uint32_t me, void* to, const void* from, std::size_
 
 void DelayedStores::Add(std::uint32_t me, const Store& store, std::uint64_t sixteenths) {
   Writer& writer = writers_[me];
-  if (writer.pending.size() == kMostPending) Perform(writer, Random(writer) % kMostPending);
+  if (writer.pending.size() == kMaxPending) Perform(writer, Random(writer) % kMaxPending);
   writer.pending.push_back(store);
   if (Random(writer) % 16 >= sixteenths) Perform(writer, writer.pending.size() - 1);
 }

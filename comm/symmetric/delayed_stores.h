@@ -48,7 +48,7 @@ class DelayedStores {
   void PerformAll(std::uint32_t me);
 
  private:
-  static constexpr std::size_t kPiece = 64, kMostPending = 64;
+  static constexpr std::size_t kPiece = 64, kMaxPending = 64;
   // Shares of stores that are delayed, in sixteenths. Data is later than words more often than the reverse.
   static constexpr std::uint64_t kPutsDelayed = 8, kSetsDelayed = 2;
 

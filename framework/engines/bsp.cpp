@@ -320,7 +320,7 @@ class BspRun {
   /// The run as an engine gets it.
   FusedRun HandOver() const {
     FusedRun job;
-    if (options_.max_rounds != 0) job.most_rounds = options_.max_rounds - round_.index;
+    if (options_.max_rounds != 0) job.max_rounds = options_.max_rounds - round_.index;
     job.stop = &options_.stop;
     job.track = track_;
     job.narrow_rounds = narrow_rounds_;

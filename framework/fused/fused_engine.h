@@ -32,12 +32,12 @@ struct FusedTerms {
 
 /// A run, as an engine hands it over and gets it back.
 struct FusedRun {
-  /// `most_rounds` without a limit.
+  /// `max_rounds` without a limit.
   static constexpr std::uint32_t kAllRounds = ~std::uint32_t{0};
 
   /// @{
   /// Ends after this many rounds or after a stop request.
-  std::uint32_t most_rounds = kAllRounds;
+  std::uint32_t max_rounds = kAllRounds;
   const std::stop_token* stop = nullptr;
   /// @}
   TraceTrack* track = nullptr;      ///< gets the engine's steps, if FusedTraits::traces

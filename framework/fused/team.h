@@ -132,8 +132,8 @@ struct TeamRef {
   /// A message for the `index`th vertex that two devices share: see BorderRef. Hops beyond their bits order less exactly.
   CHATTY_FN static symmetric::RingEntry Pack(std::uint32_t index, std::uint32_t hops, std::uint64_t step,
                                              std::uint64_t message) {
-    constexpr std::uint32_t kMost = (1u << kHopBits) - 1;
-    return {{index | std::uint64_t{hops < kMost ? hops : kMost} << 32 | (step & 3) << (32 + kHopBits), message}};
+    constexpr std::uint32_t kMax = (1u << kHopBits) - 1;
+    return {{index | std::uint64_t{hops < kMax ? hops : kMax} << 32 | (step & 3) << (32 + kHopBits), message}};
   }
   /// @{
   /// A message's parts, and whether it is of this step.

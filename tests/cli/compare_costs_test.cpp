@@ -61,7 +61,7 @@ TEST(CompareCosts, CurvesCrossWhereLinesMeet) {
   const CostCurves curves = CurvesOf(model, "a to b", 0, 1);
   ASSERT_EQ(curves.lines.size(), 4u);
   EXPECT_EQ(curves.lines[1].path, "middle");
-  EXPECT_NEAR(curves.lines[0].Us(kLeastCurve), 1.04, 1e-9);
+  EXPECT_NEAR(curves.lines[0].Us(kMinCurve), 1.04, 1e-9);
   EXPECT_EQ(DescribeCrossovers(curves), "fast-start, from 1.08 KiB middle, from 97.7 KiB wide");
   EXPECT_EQ(curves.first, "fast-start");
   ASSERT_EQ(curves.crossings.size(), 2u);
@@ -77,7 +77,7 @@ TEST(CompareCosts, CurvesCrossWhereLinesMeet) {
   }
   EXPECT_TRUE(CurvesOf(model, "b to a", 1, 0).crossings.empty()) << "no path";
   // Beyond the largest size, and below the least, there is no crossing.
-  model.set_cost(2, 0, 1, MeasuredLoad::kAlone, {11 + 1e-3 * 2 * kMostCurve, 0});
+  model.set_cost(2, 0, 1, MeasuredLoad::kAlone, {11 + 1e-3 * 2 * kMaxCurve, 0});
   EXPECT_EQ(CurvesOf(model, "a to b", 0, 1).crossings.size(), 1u);
   model.set_cost(1, 0, 1, MeasuredLoad::kAlone, {1.01, 1e-3});
   EXPECT_EQ(CurvesOf(model, "a to b", 0, 1).first, "middle");

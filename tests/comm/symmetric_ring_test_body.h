@@ -36,7 +36,7 @@ struct RingUse {
 /// What threads do in turns: each reserves places, stores items and takes others. Thread w of so many sends items w,
 /// w + threads, ... to each device.
 struct ExchangeItems {
-  static constexpr std::uint32_t kMostDevices = 8, kTaken = 16;
+  static constexpr std::uint32_t kMaxDevices = 8, kTaken = 16;
   sym::Rings rings;
   RingUse use;
   Symmetric<std::uint32_t> taken_bits;           ///< by sender and item
@@ -51,7 +51,7 @@ struct ExchangeItems {
         twice(heap.Allocate<std::uint64_t>(1)),
         wrong(heap.Allocate<std::uint64_t>(1)),
         fulls(heap.Allocate<std::uint64_t>(1)) {
-    CHATTY_CHECK(heap.size() <= kMostDevices, "{} devices", heap.size());
+    CHATTY_CHECK(heap.size() <= kMaxDevices, "{} devices", heap.size());
   }
   /// Bytes of a heap for it.
   static std::size_t Bytes(std::size_t devices, const RingUse& use) {
@@ -88,7 +88,7 @@ struct ExchangeItems {
 
   /// One thread's part of a device's work.
   CHATTY_FN void operator()(const SymmetricRef& heap, std::uint32_t worker, std::uint32_t workers) const {
-    std::uint64_t unsent[kMostDevices];
+    std::uint64_t unsent[kMaxDevices];
     for (std::uint64_t& item : unsent) item = worker;
     std::uint64_t full = 0;
     bool sends = true;

@@ -151,10 +151,10 @@ struct FirstHeard {
   static constexpr auto kSafety = Safety::kMonotone;
   static constexpr auto kEdges = Edges::kBoth;
   static constexpr Hints kHints{.any_message_suffices = true};
-  static constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
-  CHATTY_FN Value InitVertex(Vertex v) const { return v.id % 250 == 7 ? kMost : 0; }
-  CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value == kMost; }
-  CHATTY_FN auto RoundMessage(const Round<>& round) const { return kMost - 1 - round.index; }
+  static constexpr std::uint64_t kMax = std::uint64_t{1} << 40;
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id % 250 == 7 ? kMax : 0; }
+  CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value == kMax; }
+  CHATTY_FN auto RoundMessage(const Round<>& round) const { return kMax - 1 - round.index; }
   CHATTY_FN Message ComputeScatter(const Value& value, Edge<>, const Round<>&) const { return value - 1; }
   CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
     if (m <= value) return false;

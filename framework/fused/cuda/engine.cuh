@@ -82,7 +82,7 @@ class Engine final : public FusedEngine {
         run.active_vertices + static_cast<std::uint64_t>(std::max<std::int64_t>(run.pending_vertices, 0));
     const bool together = run.team != nullptr;
     if (run.form == Form::kAll || (!together && !kOrders && items > capacity_ / 4 * 3)) return false;
-    if (run.most_rounds != FusedRun::kAllRounds) return false;  // a full list would leave a frontier of several rounds
+    if (run.max_rounds != FusedRun::kAllRounds) return false;  // a full list would leave a frontier of several rounds
     if (ReadsRound(s.program)) return false;
     RelaxRef<P> a;
     a.s = s;

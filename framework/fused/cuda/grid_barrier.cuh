@@ -35,14 +35,14 @@ __device__ inline unsigned long long LoadAcquire(const unsigned long long* word)
 
 /// What one block adds to the word of a barrier, or what all have added.
 struct BlockSums {
-  static constexpr unsigned kBlockBits = 8;                        ///< of arrivals, and of blocks that spill
-  static constexpr unsigned kVertexBits = 17;                      ///< of `vertices`
-  static constexpr unsigned kEdgeBits = 24;                        ///< of `edges`
-  static constexpr unsigned kMostBlocks = (1u << kBlockBits) - 1;  ///< of a grid
-  std::uint32_t vertices = 0;                                      ///< of all blocks, fewer than 2^17
-  std::uint32_t edges = 0;                                         ///< of all blocks, fewer than 2^24
-  bool spills = false;                                             ///< a block has put items into the list of all
-  bool stop = false;                                               ///< by one block
+  static constexpr unsigned kBlockBits = 8;                       ///< of arrivals, and of blocks that spill
+  static constexpr unsigned kVertexBits = 17;                     ///< of `vertices`
+  static constexpr unsigned kEdgeBits = 24;                       ///< of `edges`
+  static constexpr unsigned kMaxBlocks = (1u << kBlockBits) - 1;  ///< of a grid
+  std::uint32_t vertices = 0;                                     ///< of all blocks, fewer than 2^17
+  std::uint32_t edges = 0;                                        ///< of all blocks, fewer than 2^24
+  bool spills = false;                                            ///< a block has put items into the list of all
+  bool stop = false;                                              ///< by one block
 
   __device__ unsigned long long Pack() const {
     return 1ull | std::uint64_t{spills} << kBlockBits | std::uint64_t{vertices} << (2 * kBlockBits) |
@@ -51,13 +51,13 @@ struct BlockSums {
   }
   __device__ static BlockSums Of(unsigned long long word) {
     BlockSums sums;
-    sums.spills = (word >> kBlockBits & kMostBlocks) != 0;
+    sums.spills = (word >> kBlockBits & kMaxBlocks) != 0;
     sums.vertices = static_cast<std::uint32_t>(word >> (2 * kBlockBits)) & ((1u << kVertexBits) - 1);
     sums.edges = static_cast<std::uint32_t>(word >> (2 * kBlockBits + kVertexBits)) & ((1u << kEdgeBits) - 1);
     sums.stop = (word >> (2 * kBlockBits + kVertexBits + kEdgeBits) & 1) != 0;
     return sums;
   }
-  __device__ static unsigned Arrived(unsigned long long word) { return static_cast<unsigned>(word) & kMostBlocks; }
+  __device__ static unsigned Arrived(unsigned long long word) { return static_cast<unsigned>(word) & kMaxBlocks; }
 };
 static_assert(2 * BlockSums::kBlockBits + BlockSums::kVertexBits + BlockSums::kEdgeBits + 1 <= 64);
 

@@ -37,7 +37,7 @@ class ResidentKernel {
   }
   /// Blocks of a launch: as many as are resident at once. Throws likewise.
   template <class Kernel>
-  unsigned MostBlocks(Kernel* kernel, unsigned threads, std::size_t shared_bytes) const {
+  unsigned MaxBlocks(Kernel* kernel, unsigned threads, std::size_t shared_bytes) const {
     return BlocksOfOne(kernel, threads, shared_bytes) * static_cast<unsigned>(device_.info().multiprocessors);
   }
 

@@ -33,7 +33,7 @@ namespace chatty::fused::cuda {
 inline constexpr unsigned kRoundThreads = 512, kRoundWarps = kRoundThreads / 32, kListed = 2048, kKept = 1024;
 /// A block spills if it finds more than so many vertices, and than so many times the mean; it keeps the mean, or so many if
 /// that is less. It spills rows of so many edges.
-inline constexpr unsigned kFewKept = 64, kMeansKept = 3, kLeastKept = 8, kDealtRow = 128;
+inline constexpr unsigned kFewKept = 64, kMeansKept = 3, kMinKept = 8, kDealtRow = 128;
 /// In a round of more edges, a delivery asks Filter first: vertices that want no message are then not listed.
 inline constexpr unsigned kAskedEdges = 1u << 14;
 /// Rounds between two looks at the host's word, which is far: a barrier waits for the load. They restart the deadline.
@@ -70,7 +70,7 @@ struct RoundsRef {
   GridBarrierWords* barrier = nullptr;  ///< of one GPU's blocks
   RoundTotals* totals = nullptr;
   volatile std::uint32_t* host = nullptr;  ///< mapped: whether to stop; the round, by which the host sees progress
-  std::uint32_t most_rounds = 0;
+  std::uint32_t max_rounds = 0;
   std::uint32_t room = kListed;  ///< entries of a block's lists that are used at most: tests shorten them
   StateRef<P> s;
 };
@@ -104,7 +104,7 @@ struct RoundShared {
 };
 /// Edges that say that a round is wide, of one block.
 inline constexpr unsigned kWideEdges = kRoundEdges + 1;
-static_assert(std::uint64_t{kWideEdges} * BlockSums::kMostBlocks < 1ull << BlockSums::kEdgeBits);
+static_assert(std::uint64_t{kWideEdges} * BlockSums::kMaxBlocks < 1ull << BlockSums::kEdgeBits);
 static_assert(kRoundEdges < 1u << BlockSums::kVertexBits);
 
 /// Adds the lanes' numbers.
@@ -193,7 +193,7 @@ __device__ __forceinline__ void PrefetchListed(const RoundsRef<P>& a, const Roun
 template <class P>
 __device__ unsigned RoomToKeep(const RoundsRef<P>& a, std::uint32_t active, unsigned listed, bool ask) {
   const unsigned mean = (active + gridDim.x - 1) / gridDim.x, found = kOwnerAsks<P> && !ask ? listed / 2 : listed;
-  return min(found <= max(kFewKept, kMeansKept * mean) ? kKept : max(mean, kLeastKept), min(a.room, kKept));
+  return min(found <= max(kFewKept, kMeansKept * mean) ? kKept : max(mean, kMinKept), min(a.room, kKept));
 }
 
 /// Lanes of a vertex, and a warp's vertices in a turn.
@@ -427,8 +427,8 @@ __device__ void Leave(const RoundsRef<P>& a, const RoundShared& shared, unsigned
 
 }  // namespace detail
 
-/// The kernel: a cooperative launch of at most BlockSums::kMostBlocks blocks. Ends before a round that is wide, after
-/// most_rounds, after a stop, or when no vertex is active.
+/// The kernel: a cooperative launch of at most BlockSums::kMaxBlocks blocks. Ends before a round that is wide, after
+/// max_rounds, after a stop, or when no vertex is active.
 template <class P>
 __global__ void __launch_bounds__(kRoundThreads, 1) Rounds(const __grid_constant__ RoundsRef<P> a, RoundOf<P> round) {
   __shared__ detail::RoundShared shared;
@@ -446,7 +446,7 @@ __global__ void __launch_bounds__(kRoundThreads, 1) Rounds(const __grid_constant
     std::uint32_t spilled;
     const BlockSums sums = barrier.Await(&a.counts[step % 3].spilled, &spilled);
     if (step != 0) updated += sums.vertices;
-    if (sums.vertices == 0 || sums.stop || sums.edges > kRoundEdges || step == a.most_rounds) {
+    if (sums.vertices == 0 || sums.stop || sums.edges > kRoundEdges || step == a.max_rounds) {
       detail::Leave(a, shared, kept, spilled);
       if (blockIdx.x == 0 && threadIdx.x == 0) {
         a.totals->rounds = step;

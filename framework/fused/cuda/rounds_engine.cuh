@@ -31,7 +31,7 @@ class RoundsEngine final : public FusedEngine {
         barrier_(device, 1),
         totals_(device, 1),
         report_(device, 1),
-        blocks_(std::min(kernel_.Blocks(&Rounds<P>, kRoundThreads, 0), BlockSums::kMostBlocks)) {}
+        blocks_(std::min(kernel_.Blocks(&Rounds<P>, kRoundThreads, 0), BlockSums::kMaxBlocks)) {}
 
   FusedTerms terms() const override {
     FusedTerms terms;
@@ -41,7 +41,7 @@ class RoundsEngine final : public FusedEngine {
   }
 
   bool Run(FusedRun& run, const WaitContext& context) override {
-    if (run.form == Form::kAll || run.asynchronous || run.active_vertices > kRoundEdges || run.most_rounds == 0 ||
+    if (run.form == Form::kAll || run.asynchronous || run.active_vertices > kRoundEdges || run.max_rounds == 0 ||
         run.ahead.active_edges > kRoundEdges || run.chooser.UsePull(run.ahead, run.round.vertices)) {
       return false;
     }
@@ -53,7 +53,7 @@ class RoundsEngine final : public FusedEngine {
     a.barrier = barrier_.data();
     a.totals = totals_.data();
     a.host = kernel_.words();
-    a.most_rounds = run.most_rounds;
+    a.max_rounds = run.max_rounds;
     if (run.list_items != 0) a.room = run.list_items;
     RoundOf<P> round = run.round.As<GlobalOf<P>>();
     device_.Fill(counts_.data(), 0, counts_.bytes(), device_.stream());

@@ -4,7 +4,7 @@
 /// is loaded while the GPUs wait for each other.
 ///
 /// The kernel returns before a round with more edges on all GPUs than a list has room for, before one with a long row, after
-/// most_rounds, after a stop, and when no vertex is active: on all GPUs before the same round. If the run fails on a device,
+/// max_rounds, after a stop, and when no vertex is active: on all GPUs before the same round. If the run fails on a device,
 /// it returns at the next look at the abort word, and what it leaves is of no use.
 #pragma once
 
@@ -283,7 +283,7 @@ __global__ void __launch_bounds__(kRoundThreads, 1)
     TeamFrontier sum;
     for (std::uint32_t device = 0; device < heap.size; ++device) sum.Add(shared.words[device]);
     if (step != 0) updated += sum.active;
-    if (sum.active == 0 || sum.stop || sum.wide || sum.edges > a.team.capacity || step == a.most_rounds) {
+    if (sum.active == 0 || sum.stop || sum.wide || sum.edges > a.team.capacity || step == a.max_rounds) {
       detail::Leave(a, shared.lists, kept, spilled);
       if (first_thread) {
         a.totals->rounds = step;

@@ -36,7 +36,7 @@ class TeamRoundsEngine final : public FusedEngine {
         report_(device, 1),
         counters_(device, 1),
         traffic_(device, 1),
-        blocks_(std::min(kernel_.Blocks(&RoundsTogether<P>, kRoundThreads, 0), BlockSums::kMostBlocks)) {
+        blocks_(std::min(kernel_.Blocks(&RoundsTogether<P>, kRoundThreads, 0), BlockSums::kMaxBlocks)) {
     // Loading a kernel may wait for another device's that runs on the same GPU, and waits for this one.
     cudaFuncAttributes attributes = {};
     CHATTY_CUDA(cudaFuncGetAttributes(&attributes, RoundsTogether<P>));
@@ -53,7 +53,7 @@ class TeamRoundsEngine final : public FusedEngine {
   /// The devices have the same sums, and so all run or none.
   bool Run(FusedRun& run, const WaitContext& context) override {
     if (run.rounds_team == nullptr || run.form == Form::kAll || run.asynchronous || state_.ref().asynchronous ||
-        run.active_vertices > run.rounds_team->capacity || run.most_rounds == 0 ||
+        run.active_vertices > run.rounds_team->capacity || run.max_rounds == 0 ||
         run.ahead.active_edges > run.rounds_team->capacity || run.chooser.UsePull(run.ahead, run.round.vertices)) {
       return false;
     }
@@ -73,7 +73,7 @@ class TeamRoundsEngine final : public FusedEngine {
     a.counts = counts_.data();
     a.totals = totals_.data();
     a.host = kernel_.words();
-    a.most_rounds = run.most_rounds;
+    a.max_rounds = run.max_rounds;
     if (run.list_items != 0) a.room = run.list_items;
     a.team = *run.rounds_team;
     a.counters = counters_.data();

@@ -67,7 +67,7 @@ struct WideRoundsRef {
   const InputOf<P>* input = nullptr;
   bool begins = false;         ///< Init first
   bool ends_unwanted = false;  ///< a round without candidates changes nothing, and is the last
-  std::uint32_t most_rounds = 0;
+  std::uint32_t max_rounds = 0;
   /// @{
   /// The kernel ends after more than so many rounds in a row with fewer edges, which another engine does better.
   std::uint32_t narrow_rounds = 0;
@@ -121,7 +121,7 @@ class WideRun {
     WideProgress& p = progress_;
     WideRound next;
     const std::uint32_t rounds = p.push_rounds + p.pull_rounds;
-    if (p.active_vertices == 0 || rounds >= a_.most_rounds || stop_ != 0) {
+    if (p.active_vertices == 0 || rounds >= a_.max_rounds || stop_ != 0) {
       next.ends = true;
       return next;
     }

@@ -27,7 +27,7 @@ class WideRoundsEngine final : public FusedEngine {
         controls_(device, kWideControls),
         barrier_(device, 1),
         report_(device, 1),
-        blocks_(Blocks(edges, kernel_.MostBlocks(&WideRounds<P>, steps::cuda::kBlock, 0))) {
+        blocks_(Blocks(edges, kernel_.MaxBlocks(&WideRounds<P>, steps::cuda::kBlock, 0))) {
     report_[0].ticket = 0;
   }
 
@@ -41,7 +41,7 @@ class WideRoundsEngine final : public FusedEngine {
     a.input = reinterpret_cast<const InputOf<P>*>(run.input);
     a.begins = run.begins;
     a.ends_unwanted = run.ends_unwanted;
-    a.most_rounds = run.most_rounds;
+    a.max_rounds = run.max_rounds;
     a.narrow_rounds = run.hand_over.narrow_rounds;
     a.narrow_edges = run.hand_over.narrow_edges;
     a.progress.chooser = run.chooser;

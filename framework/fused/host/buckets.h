@@ -244,7 +244,7 @@ FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, bool
       worker.count.found = mine.size();
       first_pending = meet().first_pending;
     }
-    if (found == 0 || stop || job.push_rounds >= job.most_rounds) break;  // with something active if anything is left to do
+    if (found == 0 || stop || job.push_rounds >= job.max_rounds) break;  // with something active if anything is left to do
     if (ends_narrow && narrow > kHostRelaxPolicy.narrow_rounds) break;
     // The last round's lists, of which nobody takes any more, become the next one's.
     std::vector<LocalId>& next = board.lists.Clear(which ^ 1, rank);

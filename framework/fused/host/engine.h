@@ -72,7 +72,7 @@ class Engine final : public FusedEngine {
 
  private:
   /// Hops of the first step, few because a frontier may grow in it, and of the longest, for chains of single items.
-  static constexpr double kHops = 8, kMostHops = 4096;
+  static constexpr double kHops = 8, kMaxHops = 4096;
   /// The width of a bucket shrinks to one part in so many.
   static constexpr double kShrinks = 16;
   /// Work items below which a second thread costs more than it brings, and a count that is surely above.
@@ -81,7 +81,7 @@ class Engine final : public FusedEngine {
 
   static bool IsUnfinished(const FusedRun& run) {
     return (run.active_vertices > 0 || run.pending_vertices > 0) && !run.stop->stop_requested() &&
-           run.push_rounds + run.pull_rounds < run.most_rounds;
+           run.push_rounds + run.pull_rounds < run.max_rounds;
   }
 
   /// The steps of label correcting; of no width where it does not suit the run.
@@ -89,7 +89,7 @@ class Engine final : public FusedEngine {
     RelaxTerms terms;
     if constexpr (kRelaxes<P>) {
       const P& program = state_.ref().program;
-      const bool rounds_asked = !run.any_order || run.most_rounds != FusedRun::kAllRounds;
+      const bool rounds_asked = !run.any_order || run.max_rounds != FusedRun::kAllRounds;
       if (rounds_asked || ReadsRound(program) || CarriesValues(program)) return terms;
       terms.stores = UpdatesNatively(program);
       if (run.list_items != 0) terms.ring = run.list_items;
@@ -114,7 +114,7 @@ class Engine final : public FusedEngine {
       } else {
         terms.width = kHops;
         terms.least = 1;
-        terms.most = kMostHops;
+        terms.most = kMaxHops;
       }
     }
     return terms;

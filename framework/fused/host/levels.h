@@ -439,7 +439,7 @@ FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, bo
         worker.SetRound(round, share);
         stop = job.stop->stop_requested();
       } while (job.active_vertices > 0 && job.ahead.active_edges < together && !stop &&
-               job.push_rounds + job.pull_rounds < job.most_rounds &&
+               job.push_rounds + job.pull_rounds < job.max_rounds &&
                !(ends_narrow && narrow + (job.push_rounds - before) > kHostRelaxPolicy.narrow_rounds));
       board.alone = job;
       board.alone.round.index = round.index;
@@ -475,7 +475,7 @@ FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, bo
   };
 
   job.chooser.SetPushCost(kInPlaceFrontier.push_cost);
-  while (job.active_vertices > 0 && !stop && job.push_rounds + job.pull_rounds < job.most_rounds) {
+  while (job.active_vertices > 0 && !stop && job.push_rounds + job.pull_rounds < job.max_rounds) {
     narrow = job.ahead.active_edges < kHostRelaxPolicy.narrow_edges ? narrow + 1 : 0;
     if (ends_narrow && narrow > kHostRelaxPolicy.narrow_rounds) break;
     // A pull asks all vertices, however few edges it then looks at.

@@ -94,7 +94,7 @@ namespace detail {
 inline constexpr WidthRule kHostWidths{
     .few = 4096, .many = ~std::uint64_t{0}, .halve_above = 1.0 / 4, .narrow_above = 1.0 / 8};
 /// A member's share of a step's list is so many slices, so that others can take some; their sizes.
-inline constexpr std::size_t kSlices = 4, kLeastSlice = 64, kMostSlice = 1024;
+inline constexpr std::size_t kSlices = 4, kMinSlice = 64, kMaxSlice = 1024;
 
 /// The word of a vertex's value, which a member swaps. A value that is copied as such may lose its padding: see
 /// atomics::Update.
@@ -592,7 +592,7 @@ FusedRun Relax(Group& group, const StateRef<P>& state, RelaxShared<ItemOf<P>>& s
     // The last step's lists, of which nobody takes any more, become the next one's.
     worker.Begin(&shared.near.Clear(which ^ 1, rank), limit, width, hop_limit);
     const std::size_t grain =
-        std::clamp<std::size_t>(all.near / (members * detail::kSlices), detail::kLeastSlice, detail::kMostSlice);
+        std::clamp<std::size_t>(all.near / (members * detail::kSlices), detail::kMinSlice, detail::kMaxSlice);
     shared.near.Take(
         which, rank, members, [&](std::span<const Entry> slice, std::size_t) { worker.Work(slice); }, grain);
     if (hubs) {

@@ -141,7 +141,7 @@ FusedRun RelaxTogether(Group& group, const StateRef<P>& state, RelaxShared<ItemO
     reported_far = order.takes_far ? 0 : far.size();
     reported_near = 0;
     worker.Begin(&shared.near.Clear(which ^ 1, rank), order.limit, order.width, order.hop_limit, step);
-    const std::size_t grain = detail::kLeastSlice;
+    const std::size_t grain = detail::kMinSlice;
     shared.near.Take(
         which, rank, members,
         [&](std::span<const ItemOf<P>> slice, std::size_t) {
