@@ -169,7 +169,7 @@ void PhaseLine::Begin(std::string_view phase) {
   WipeIfHeldBy(this);
 }
 
-void PhaseLine::TellRound(std::uint32_t rounds, std::uint64_t active, double change) noexcept {
+void PhaseLine::ShowRound(std::uint32_t rounds, std::uint64_t active, double change) noexcept {
   active_.store(active, std::memory_order_relaxed);
   change_.store(change, std::memory_order_relaxed);
   rounds_.store(rounds, std::memory_order_relaxed);

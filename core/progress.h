@@ -71,7 +71,7 @@ class PhaseLine {
   void Begin(std::string_view phase);
   /// Reports a run's progress: `rounds` finished rounds, `active` vertices changed in the last one, and its `change` unless
   /// it is NaN. Costs three relaxed stores. Begin() resets it.
-  void TellRound(std::uint32_t rounds, std::uint64_t active, double change) noexcept;
+  void ShowRound(std::uint32_t rounds, std::uint64_t active, double change) noexcept;
   /// Wipes the line and ends the display, before other output. The destructor calls it.
   void Finish();
   /// Whether a line can appear. If not, the other calls can be omitted.

@@ -14,7 +14,7 @@ namespace chatty {
 /// Edges that a pull reads of `candidate_edges`. Where the first message suffices, a pull leaves a row at its first active
 /// source. With `active_edges` from active vertices, a row has `active_edges / vertices` of them on average, as
 /// if spread at random; one of k in a row of d is met after d / (1 + k).
-CHATTY_FN double PullLooks(bool first_suffices, double candidate_edges, double active_edges, double vertices) {
+CHATTY_FN double ExpectedPullEdges(bool first_suffices, double candidate_edges, double active_edges, double vertices) {
   return first_suffices ? candidate_edges / (1 + active_edges / vertices) : candidate_edges;
 }
 
@@ -74,8 +74,8 @@ class DirectionChooser {
 
  private:
   CHATTY_FN double Looks(const Ahead& ahead, VertexId vertices) const {
-    return PullLooks(terms_.first_suffices, static_cast<double>(ahead.candidate_edges),
-                     static_cast<double>(ahead.active_edges), static_cast<double>(vertices));
+    return ExpectedPullEdges(terms_.first_suffices, static_cast<double>(ahead.candidate_edges),
+                             static_cast<double>(ahead.active_edges), static_cast<double>(vertices));
   }
 
   Terms terms_;

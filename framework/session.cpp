@@ -334,17 +334,17 @@ RunStatistics Job::Execute(const Job* prior) try {
   paths_.Begin();
   lifecycle_.EndFailedWork(last_.statistics);
   MakePaths();  // the failure may have made the transport unusable
-  std::vector<DeviceContext> participants(steps_.size());
+  std::vector<DeviceContext> devices(steps_.size());
   for (std::size_t d = 0; d < steps_.size(); ++d) {
-    participants[d].device = &session_->device(d);
-    participants[d].graph = graphs_->devices[d].get();
-    participants[d].steps = steps_[d].get();
-    if (traits.has_input) participants[d].prior = prior->steps_[d]->DeviceValues();
-    if (!unions_.empty()) participants[d].unions = &unions_[d];
+    devices[d].device = &session_->device(d);
+    devices[d].graph = graphs_->devices[d].get();
+    devices[d].steps = steps_[d].get();
+    if (traits.has_input) devices[d].prior = prior->steps_[d]->DeviceValues();
+    if (!unions_.empty()) devices[d].unions = &unions_[d];
   }
-  ThreadControlPlanes control(participants.size(), options_.timeout, sums_.get());
-  const EngineRun run{*program_,         lifecycle_,  participants,       peers_, control,
-                      paths_.selector(), team_.get(), rounds_team_.get(), plan_,  options_};
+  ThreadControlPlanes control(devices.size(), options_.timeout, sums_.get());
+  const EngineRun run{*program_,   lifecycle_,         devices, peers_,  control, paths_.selector(),
+                      team_.get(), rounds_team_.get(), plan_,   options_};
   if (plan_.engine == EngineKind::kAsync && plan_.fused != FusedUse::kWholeRun) {
     RunAsync(run, &last_);
   } else {

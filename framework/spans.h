@@ -35,7 +35,7 @@ inline constexpr SpanKind kFusedStep{"step # of a fused run", Category::kRound, 
 inline constexpr SpanKind kPack{"pack", Category::kCommunication};
 inline constexpr SpanKind kReadLengths{"read lengths", Category::kCommunication};
 inline constexpr SpanKind kPost{"post to #", Category::kCommunication, {"peer", "bytes", "messages"}};
-inline constexpr SpanKind kMeet{"meet neighbours", Category::kWaiting};
+inline constexpr SpanKind kWaitForNeighbours{"wait for neighbours", Category::kWaiting};
 inline constexpr SpanKind kReceiveAll{"receive", Category::kCommunication, {}, /*on_stream=*/false};
 inline constexpr SpanKind kReceive{"receive from #", Category::kCommunication, {"peer", "bytes", "messages"}};
 inline constexpr SpanKind kUnpack{"unpack from #", Category::kCommunication, {"peer", "messages"}};
@@ -44,14 +44,14 @@ inline constexpr SpanKind kUnpack{"unpack from #", Category::kCommunication, {"p
 inline constexpr SpanKind kIdle{"idle", Category::kWaiting};
 
 // The end of a round.
-inline constexpr SpanKind kAgree{"agree", Category::kWaiting};
+inline constexpr SpanKind kAllReduce{"all-reduce", Category::kWaiting};
 inline constexpr SpanKind kEndRound{"ask the program", Category::kHost};
-inline constexpr SpanKind kDecide{"decide", Category::kWaiting};
+inline constexpr SpanKind kBroadcastDecision{"broadcast the decision", Category::kWaiting};
 
 // Counters and instants of a device.
 inline constexpr SpanKind kActiveVertices{"active vertices", Category::kRound};
 inline constexpr SpanKind kBytesSent{"bytes sent a round", Category::kRound};
-inline constexpr SpanKind kOnTheWay{"buffers on the way", Category::kRound};
+inline constexpr SpanKind kInFlight{"buffers in flight", Category::kRound};
 inline constexpr SpanKind kFailed{"failed", Category::kRound};
 
 // Operators.
@@ -60,13 +60,13 @@ inline constexpr SpanKind kFor{"for", Category::kCompute, {"count"}};
 inline constexpr SpanKind kForEachVertex{"for each vertex", Category::kCompute, {"vertices"}};
 inline constexpr SpanKind kForEachEdge{"for each edge", Category::kCompute, {"vertices"}};
 inline constexpr SpanKind kForEachNeighbourPair{"for each neighbour pair", Category::kCompute, {"vertices"}};
-inline constexpr SpanKind kForEachTogether{"for each together", Category::kCompute, {"count"}};
+inline constexpr SpanKind kForEachGroup{"for each group", Category::kCompute, {"count"}};
 inline constexpr SpanKind kExclusiveSum{"exclusive sum", Category::kCompute, {"count"}};
 inline constexpr SpanKind kReduce{"reduce", Category::kCompute, {"count"}};
 inline constexpr SpanKind kCopyOut{"copy out", Category::kCompute, {"bytes"}};
 inline constexpr SpanKind kSynchronise{"synchronise", Category::kCompute, {}, /*on_stream=*/false};
 inline constexpr SpanKind kAllocateBuffers{"allocate buffers", Category::kCompute, {}, /*on_stream=*/false};
-inline constexpr SpanKind kMeetAll{"meet", Category::kWaiting};
+inline constexpr SpanKind kBarrier{"barrier", Category::kWaiting};
 
 // A session.
 inline constexpr SpanKind kPartition{"partition", Category::kHost, {"parts"}};

@@ -90,8 +90,8 @@ struct Measurement {
   RunStatistics statistics;              ///< of a timed trial, without buffers
   std::optional<BufferSummary> buffers;  ///< of the extra run that explains
   std::string costs;                     ///< that the trials went by, as CostsName calls them; empty if by none
-  std::string boxes_costs;               ///< that the buffers' predicted times are from
-  bool boxes_dropped = false;            ///< there were buffers, of other costs
+  std::string buffer_costs;              ///< that the buffers' predicted times are from
+  bool buffers_dropped = false;          ///< there were buffers, of other costs
 
   bool good() const { return outcome == Outcome::kOk && !trials_ms.empty(); }  ///< there is a time, of a right answer
 };

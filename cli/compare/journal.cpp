@@ -181,12 +181,12 @@ void Replay(const Json& line, Comparison& comparison) {
     }
   } else if (kind == "buffers") {
     m->buffers = BuffersFrom(line.at("buffers"));
-    m->boxes_costs = line.value("costs", "");
-    m->boxes_dropped = false;
+    m->buffer_costs = line.value("costs", "");
+    m->buffers_dropped = false;
   } else if (kind == "dropped") {
     if (line.at("buffers").get<bool>()) {
       m->buffers.reset();
-      m->boxes_dropped = true;
+      m->buffers_dropped = true;
     }
     if (line.at("trials").get<bool>()) {
       m->trials_ms.clear();

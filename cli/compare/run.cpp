@@ -84,7 +84,7 @@ class Measurer {
       case Outcome::kNotReached:
         return true;
       case Outcome::kOk:
-        return m.trials_ms.size() < trials || !m.verdict || !m.checked || m.boxes_dropped;
+        return m.trials_ms.size() < trials || !m.verdict || !m.checked || m.buffers_dropped;
       case Outcome::kFailed:
         return m.again && failed_here_.count(m.combination) == 0;
       default:
@@ -145,7 +145,7 @@ class Measurer {
   }
   void Drop(const Measurement& m, const std::string& costs) {
     const bool trials = ByCosts(m.combination) && m.costs != costs && !m.trials_ms.empty() && m.outcome != Outcome::kWrong;
-    const bool buffers = m.buffers && m.boxes_costs != costs && m.outcome != Outcome::kWrong;
+    const bool buffers = m.buffers && m.buffer_costs != costs && m.outcome != Outcome::kWrong;
     if (!trials && !buffers) return;
     Write({{"kind", "dropped"}, {"at", ToJson(m.combination)}, {"trials", trials}, {"buffers", buffers}});
     ++end_of_it_.dropped;
@@ -245,7 +245,7 @@ class Measurer {
         static_cast<void>(Execute(*job));  // buffers that are written for the first time are slow
         const RunStatistics statistics = Execute(*job);
         BufferSummary buffers = SummariseBuffers(statistics.buffers);
-        if (!buffers.paths.empty() || m.boxes_dropped) {
+        if (!buffers.paths.empty() || m.buffers_dropped) {
           Write({{"kind", "buffers"}, {"at", ToJson(c)}, {"costs", session_costs_}, {"buffers", ToJson(buffers)}});
         }
         job.reset();

@@ -330,7 +330,7 @@ class RunCall {
     phase_->Begin("preparing");
     run_.vertex_data = ReadVertexData(results_.data, graph());
     if (phase_->shown() && !MakesWideRounds()) {
-      run_.on_round = [this](const RoundProgress& round) { phase_->TellRound(round.rounds, round.active, round.change); };
+      run_.on_round = [this](const RoundProgress& round) { phase_->ShowRound(round.rounds, round.active, round.change); };
     }
     job_ = OnGraph([&] { return program_->Prepare(*session_, parameters_.values, options_.parameters.value, run_); });
     results_.plan = job_->plan();

@@ -221,8 +221,8 @@ CHATTY_FN std::uint64_t ProxyGet(const SymmetricRef& heap, void* to, std::uint64
 }
 
 /// Asks for a change of a word that nobody waits for.
-CHATTY_FN void ProxyTell(const SymmetricRef& heap, std::uint64_t head, std::uint64_t place, std::size_t bytes,
-                         std::uint64_t value, bool own) {
+CHATTY_FN void ProxyUpdate(const SymmetricRef& heap, std::uint64_t head, std::uint64_t place, std::size_t bytes,
+                           std::uint64_t value, bool own) {
   const std::uint64_t number = ProxyReserve(heap);
   if (number == 0) return;
   symmetric::ProxyRequest& request = ProxyRequestOf(heap, number);
@@ -266,15 +266,15 @@ CHATTY_FN std::uint64_t ProxyBits(T value) {
 /// AtomicSet.
 template <class T>
 CHATTY_FN void ProxySet(const SymmetricRef& heap, Symmetric<T> at, T value, std::uint32_t device) {
-  ProxyTell(heap, symmetric::ProxyRequest::Head(symmetric::ProxyOp::kSet, {}, device), at.offset, sizeof(T),
-            ProxyBits(value), device == heap.me);
+  ProxyUpdate(heap, symmetric::ProxyRequest::Head(symmetric::ProxyOp::kSet, {}, device), at.offset, sizeof(T),
+              ProxyBits(value), device == heap.me);
 }
 
 /// The signal of a PutSignal, behind its data.
 CHATTY_FN void ProxySignal(const SymmetricRef& heap, bool adds, Symmetric<std::uint64_t> signal, std::uint64_t value,
                            std::uint32_t device) {
   const symmetric::ProxyOp op = adds ? symmetric::ProxyOp::kAdd : symmetric::ProxyOp::kSet;
-  ProxyTell(heap, symmetric::ProxyRequest::Head(op, {}, device), signal.offset, sizeof(value), value, device == heap.me);
+  ProxyUpdate(heap, symmetric::ProxyRequest::Head(op, {}, device), signal.offset, sizeof(value), value, device == heap.me);
 }
 
 /// An operation on a word that returns its value before.

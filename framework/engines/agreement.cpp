@@ -29,7 +29,7 @@ void Agreement::Measure(const RoundState& round, Summary& mine) const {
 Summary Agreement::AllReduce(const Summary& mine) {
   Summary total;
   run_.program.ResetGlobal(total.global);
-  const Span span = run_.Timed(spans::kAgree);
+  const Span span = run_.Timed(spans::kAllReduce);
   run_.control.AllReduce(mine, "all devices to end the round", [&](PartId r, const Summary& summary) {
     senders_[r] = summary.active_vertices > 0 || traits_.every_round;
     total.active_vertices += summary.active_vertices;
@@ -58,7 +58,7 @@ Next Agreement::Decide(RoundState& round) const {
     }
     if (decision.next == Next::kNextPhase && decision.round.phase == round.phase) decision.round.phase += 1;
   }
-  const Span span = run_.Timed(spans::kDecide);
+  const Span span = run_.Timed(spans::kBroadcastDecision);
   run_.control.Broadcast(decision, "the first device's decision");
   std::memcpy(round.global, decision.round.global, sizeof(round.global));
   round.phase = decision.round.phase;

@@ -57,7 +57,7 @@ enum class Unsent : std::uint8_t {
 
 struct AsyncShared {
   explicit AsyncShared(const EngineRun& run)
-      : control(run.control), team(run.team), signals(run.participants.size(), run.plan.buckets) {
+      : control(run.control), team(run.team), signals(run.devices.size(), run.plan.buckets) {
     const std::uint32_t slots = SlotsOf(run.paths);
     for (std::size_t i = 0; i < signals.size() * signals.size(); ++i) channels.emplace_back(slots);
   }
@@ -176,7 +176,7 @@ class AsyncRun {
   /// Lets the fused engines of all devices run together. If they leave active vertices, the run continues from these.
   void RunFused() {
     {
-      const Span span = Timed(spans::kAgree);
+      const Span span = Timed(spans::kAllReduce);
       run_.control.AllReduce(FinalValue{}, "all devices to begin", [](PartId, const FinalValue&) {});
     }
     const fused::TeamRef team = run_.team->ref(rank_);
@@ -351,7 +351,7 @@ class AsyncRun {
     for (PartId q = 0; q < parts_; ++q) {
       if (q != rank_) buffers += shared_.ChannelOf(rank_, q).InFlight();
     }
-    track_->AddCounter(spans::kOnTheWay, Clock::now(), buffers);
+    track_->AddCounter(spans::kInFlight, Clock::now(), buffers);
   }
 
   /// Receives all buffers that have arrived.
@@ -446,7 +446,7 @@ class AsyncRun {
       steps_.MeasureInto(round_, mine.global, wait_);
     }
     program_.ResetGlobal(total.global);
-    const Span span = Timed(spans::kAgree);
+    const Span span = Timed(spans::kAllReduce);
     run_.control.AllReduce(mine, "all devices to end the run", [&](PartId, const FinalValue& value) {
       if (traits_.has_measure) program_.CombineGlobal(total.global, value.global);
     });

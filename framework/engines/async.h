@@ -6,7 +6,7 @@
 
 namespace chatty {
 
-/// Runs a kMonotone program to its end on all participants, each at its own pace (Groute's distributed worklist, PPoPP'17).
+/// Runs a kMonotone program to its end on all devices, each at its own pace (Groute's distributed worklist, PPoPP'17).
 ///
 /// Each device has a first-in, first-out worklist of its own vertices, each at most once. It takes received messages,
 /// updates vertices, pushes from changed vertices and sends its halo copies' messages. Halo copies combine messages and drop

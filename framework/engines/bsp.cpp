@@ -54,8 +54,8 @@ class BspRun {
         chooser_({run.plan.directions.push, run.plan.directions.pull, traits_.first_suffices, traits_.every_round,
                   run.plan.buckets.width < kInfinity<double>, run.options.direction}),
         asynchronous_(run.plan.engine == EngineKind::kAsync),
-        ends_unwanted_(traits_.has_filter && run.plan.directions.pull && !traits_.every_round && !traits_.has_measure &&
-                       !traits_.has_end_round && !traits_.orders),
+        skips_last_round_(traits_.has_filter && run.plan.directions.pull && !traits_.every_round && !traits_.has_measure &&
+                          !traits_.has_end_round && !traits_.orders),
         buckets_(run.plan.buckets),
         log_(run),
         exchange_(run, log_),
@@ -171,7 +171,7 @@ class BspRun {
         track_, nullptr, pull ? spans::kPullRound : spans::kPushRound,
         {round_.index, total_.active_vertices,
          pull ? static_cast<std::uint64_t>(std::max<std::int64_t>(before.candidate_edges, 0)) : total_.active_edges});
-    if (ends_unwanted_ && before.candidate_edges == 0) return SkipLastRound(pull);
+    if (skips_last_round_ && before.candidate_edges == 0) return SkipLastRound(pull);
     if (pull) {
       Pull();
     } else {
@@ -290,7 +290,7 @@ class BspRun {
     FusedRun job = HandOver();
     job.begins = begins;
     job.input = run_.me.prior;
-    job.ends_unwanted = ends_unwanted_;
+    job.skips_last_round = skips_last_round_;
     if (run_.plan.fused != FusedUse::kNone) {
       job.hand_over = steps_.fused()->terms();
       // RunFused has counted the next round already. If it has declined one that is narrow enough, the host makes it.
@@ -368,7 +368,7 @@ class BspRun {
     mixed_ = true;
     steps_.SetAsynchronous(true);
     chooser_.OnlyPush();
-    ends_unwanted_ = false;
+    skips_last_round_ = false;
   }
 
   void Push() {
@@ -469,7 +469,7 @@ class BspRun {
   const FrontierPolicy& frontier_;
   DirectionChooser chooser_;
   const bool asynchronous_;  // no rounds: the fused engine runs whenever it can
-  bool ends_unwanted_;       // only values are visible, and they change only where messages are wanted
+  bool skips_last_round_;    // only values are visible, and they change only where messages are wanted
   Buckets buckets_;
   MessageLog log_;
   HaloExchange exchange_;

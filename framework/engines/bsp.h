@@ -6,7 +6,7 @@
 
 namespace chatty {
 
-/// Runs a program to its end on all participants. Each round, active vertices send to their neighbours. A push follows
+/// Runs a program to its end on all devices. Each round, active vertices send to their neighbours. A push follows
 /// forward edges, combines messages on the way (Groute's halo copies) and exchanges them. A pull follows reverse edges and
 /// reads values that owners sent to halos (ChattyGraph's shared vertices). Devices exchange only changes. All devices choose
 /// the same direction each round, from the edges that each direction would read (Beamer's rule; the run measures the share

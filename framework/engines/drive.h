@@ -14,7 +14,7 @@
 
 namespace chatty {
 
-/// Drives all participants to their ends. On each device's thread, make(device_run) returns an object. Its Run() does the
+/// Drives all devices to their ends. On each device's thread, make(device_run) returns an object. Its Run() does the
 /// device's share; its TakeReport() returns a DeviceReport, also after Run threw. An exception goes to `failing.Fail`, which
 /// must end the other devices, and `run.paths` abort, which ends waits inside a path. Begins `record`, fills in its time and
 /// returns the reports in order.
@@ -24,14 +24,14 @@ auto DriveDevices(std::string_view execution, const EngineRun& run, Failing& fai
   TransportSelector* const paths = run.paths;
   *record = {};
   RunStatistics& statistics = record->statistics;
-  std::vector<Report> reports(run.participants.size());
+  std::vector<Report> reports(run.devices.size());
   run.lifecycle.Run(
       execution, paths == nullptr ? "none" : paths->name(), &statistics,
       [&](int d, DeviceStatistics& account, TraceTrack* track, const auto& failed) {
         const DeviceRun device{.program = run.program,
-                               .me = run.participants[d],
+                               .me = run.devices[d],
                                .rank = static_cast<PartId>(d),
-                               .parts = static_cast<PartId>(run.participants.size()),
+                               .parts = static_cast<PartId>(run.devices.size()),
                                .peers = run.peers,
                                .control = run.control[d],
                                .paths = paths,

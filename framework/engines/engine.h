@@ -36,7 +36,7 @@ struct DeviceContext {
 struct EngineRun {
   const ErasedProgram& program;
   const RunLifecycle& lifecycle;
-  std::span<const DeviceContext> participants;  ///< one a device
+  std::span<const DeviceContext> devices;  ///< one a device
   const PeerTable& peers;
   ThreadControlPlanes& control;
   TransportSelector* paths;        ///< between the devices; null on one device

@@ -285,7 +285,7 @@ void HaloExchange::SignalNeighbours(const ExchangeRound& round) const {
 
 /// Waits for all neighbours that send, and takes their headers.
 void HaloExchange::AwaitNeighbours(const ExchangeRound& round, std::string_view what) {
-  const Span span = run_.Timed(spans::kMeet);
+  const Span span = run_.Timed(spans::kWaitForNeighbours);
   std::uint32_t senders = 0;
   for (PartId q = 0; q < run_.parts; ++q) senders += Talks(round, q, run_.rank) ? 1 : 0;
   run_.control.Wait(senders, what);

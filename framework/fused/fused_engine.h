@@ -51,7 +51,7 @@ struct FusedRun {
   /// terms.
   bool begins = false;  ///< afterwards, and after an exception: whether the first values are missing
   const std::byte* input = nullptr;
-  bool ends_unwanted = false;
+  bool skips_last_round = false;
   FusedTerms hand_over{.narrow_rounds = kAllRounds, .narrow_edges = 0};
   /// @}
   /// @{

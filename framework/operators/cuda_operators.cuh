@@ -399,7 +399,7 @@ class CudaOperators : public DeviceOperators {
   }
   template <class F>
   void LaunchCooperative(std::size_t most, F f) {
-    const Step step(*this, spans::kForEachTogether, {most});
+    const Step step(*this, spans::kForEachGroup, {most});
     const auto kernel = operators::cuda::Cooperative<F>;
     int resident = 0;
     CHATTY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, steps::cuda::kBlock, 0));
@@ -462,7 +462,7 @@ class CudaOperators : public DeviceOperators {
   }
   template <unsigned kThreads, class F>
   void LaunchTogether(std::size_t n, std::size_t most, std::size_t scratch, const F& f) {
-    const Step step(*this, spans::kForEachTogether, {n});
+    const Step step(*this, spans::kForEachGroup, {n});
     const auto blocks = static_cast<unsigned>(std::clamp<std::size_t>(std::min(most, n), 1, groups()));
     const auto kernel = operators::cuda::ForEachGroup<kThreads, F>;
     if (scratch > 0) {  // beyond the default limit of shared memory

@@ -61,23 +61,23 @@ std::string OperatorGroup::LastOperation() const {
   return fmt::format("{}{}{}{} had not come", where, where.empty() ? "" : "; ", absent, count > kMax ? " and more" : "");
 }
 
-void DeviceOperators::MeetAll(OperatorGroup::ExchangeHeader mine,
-                              const std::function<void(int, const OperatorGroup::ExchangeHeader&)>& fold) {
+void DeviceOperators::AllGather(OperatorGroup::CollectiveValue mine,
+                                const std::function<void(int, const OperatorGroup::CollectiveValue&)>& fold) {
   // One device checks, because results may differ between devices.
   if (rank() == 0) mine.stop = group_->options_.stop.stop_requested();
-  const auto fold_all = [&](PartId r, const OperatorGroup::ExchangeHeader& m) {
+  const auto fold_all = [&](PartId r, const OperatorGroup::CollectiveValue& m) {
     if (r == 0) stop_ = m.stop;
     fold(static_cast<int>(r), m);
   };
   if (devices() == 1) return fold_all(0, mine);
-  const Step step(*this, spans::kMeetAll);
-  group_->arrivals_[rank()].now.store(++meetings_, std::memory_order_relaxed);
+  const Step step(*this, spans::kBarrier);
+  group_->arrivals_[rank()].now.store(++barriers_, std::memory_order_relaxed);
   (*group_->control_)[rank()].AllReduce(mine, "all devices to exchange", fold_all);
 }
 
 bool DeviceOperators::StopRequested() {
-  if (asked_at_ == meetings_) MeetAll();
-  asked_at_ = meetings_;
+  if (asked_at_ == barriers_) AllGather();
+  asked_at_ = barriers_;
   if (stop_) group_->stopped_ = true;
   return stop_;
 }
@@ -101,7 +101,7 @@ void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byt
   // No device reads this table now: all passed a barrier since the exchange that used it.
   PairBytesTable& sizes = group_->sizes_[epoch_ % 2];
   for (PartId p = 0; p < devices(); ++p) sizes[rank()][p] = p == rank() ? 0 : payload(p).size();
-  MeetAll();
+  AllGather();
   bool any = false, grow = false;
   for (PartId r = 0; r < devices(); ++r) {
     for (PartId p = 0; p < devices(); ++p) {
@@ -110,9 +110,9 @@ void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byt
     }
   }
   if (grow) {
-    MeetAll();  // all devices have read the capacities
+    AllGather();  // all devices have read the capacities
     if (rank() == 0) ReplaceBuffers(sizes);
-    MeetAll();
+    AllGather();
   }
   Clock::time_point begun{};  // when this device's last payload was posted
   for (PartId step = 1; any && step < devices(); ++step) {
@@ -132,7 +132,7 @@ void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byt
     pair.messages += 1;
     pair.bytes += mine.size();
   }
-  if (any) MeetAll();
+  if (any) AllGather();
   const std::uint64_t epoch = epoch_++;
   for (PartId step = 1; any && step < devices(); ++step) {
     const PartId from = (rank() + devices() - step) % devices();

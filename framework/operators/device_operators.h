@@ -75,7 +75,7 @@ class OperatorGroup {
 
  private:
   friend class DeviceOperators;
-  struct ExchangeHeader {
+  struct CollectiveValue {
     std::array<std::byte, 64> value{};  ///< for AllReduce
     bool stop = false;                  ///< the first device checks
   };
@@ -165,11 +165,11 @@ class DeviceOperators {
   /// op over all devices' values, in device order; T is a few numbers.
   template <class T, class Op>
   T AllReduce(const T& value, Op op) {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(OperatorGroup::ExchangeHeader::value));
-    OperatorGroup::ExchangeHeader mine;
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(OperatorGroup::CollectiveValue::value));
+    OperatorGroup::CollectiveValue mine;
     std::memcpy(mine.value.data(), &value, sizeof(T));
     T all = value;
-    MeetAll(mine, [&](int r, const OperatorGroup::ExchangeHeader& m) {
+    AllGather(mine, [&](int r, const OperatorGroup::CollectiveValue& m) {
       T theirs = value;
       std::memcpy(static_cast<void*>(&theirs), m.value.data(), sizeof(T));
       all = r == 0 ? theirs : op(all, theirs);
@@ -179,11 +179,11 @@ class DeviceOperators {
   /// Each device's value, in device order, on all; T is a few numbers. Only the first devices() are valid.
   template <class T>
   std::array<T, kMaxDevices> AllGather(const T& value) {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(OperatorGroup::ExchangeHeader::value));
-    OperatorGroup::ExchangeHeader mine;
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(OperatorGroup::CollectiveValue::value));
+    OperatorGroup::CollectiveValue mine;
     std::memcpy(mine.value.data(), &value, sizeof(T));
     std::array<T, kMaxDevices> all{};
-    MeetAll(mine, [&](int r, const OperatorGroup::ExchangeHeader& m) {
+    AllGather(mine, [&](int r, const OperatorGroup::CollectiveValue& m) {
       std::memcpy(static_cast<void*>(&all[static_cast<std::size_t>(r)]), m.value.data(), sizeof(T));
     });
     return all;
@@ -256,10 +256,10 @@ class DeviceOperators {
   /// Enlarges buffers to these sizes; the first device calls it while the others wait.
   void ReplaceBuffers(const PairBytesTable& sizes);
   /// A barrier; then calls fold(device, header) in device order.
-  void MeetAll(OperatorGroup::ExchangeHeader mine,
-               const std::function<void(int, const OperatorGroup::ExchangeHeader&)>& fold);
-  void MeetAll() {
-    MeetAll({}, [](int, const OperatorGroup::ExchangeHeader&) {});
+  void AllGather(OperatorGroup::CollectiveValue mine,
+                 const std::function<void(int, const OperatorGroup::CollectiveValue&)>& fold);
+  void AllGather() {
+    AllGather({}, [](int, const OperatorGroup::CollectiveValue&) {});
   }
   template <class T>
   static std::span<const std::byte> Bytes(const T* data, std::size_t count) {
@@ -270,7 +270,7 @@ class DeviceOperators {
   const DeviceGraph* graph_;
   DeviceStatistics* account_;
   mutable Span span_;  // one for the run, in parts
-  std::uint64_t epoch_ = 0, meetings_ = 0, asked_at_ = 0;
+  std::uint64_t epoch_ = 0, barriers_ = 0, asked_at_ = 0;
   bool stop_ = false;  // as of the last barrier
   Traffic traffic_;
 };

@@ -168,7 +168,7 @@ class HostOperators : public DeviceOperators {
   /// (grid.Sync): for many short steps that depend on each other. On the host one group, on a GPU a cooperative launch.
   template <class F>
   void LaunchCooperative([[maybe_unused]] std::size_t most, F f) {
-    const Step step(*this, spans::kForEachTogether, {1});
+    const Step step(*this, spans::kForEachGroup, {1});
     f(operators::host::ThreadGroup(0), operators::host::Grid{});
   }
   /// Replaces each of data[0, n), integers in device memory, by the sum of its predecessors.
@@ -239,7 +239,7 @@ class HostOperators : public DeviceOperators {
   }
   template <class F>
   void Together(std::size_t n, std::size_t most, std::size_t grain, std::size_t scratch, F& f) {
-    const Step step(*this, spans::kForEachTogether, {n});
+    const Step step(*this, spans::kForEachGroup, {n});
     const auto width = static_cast<int>(std::clamp<std::size_t>(std::min(most, n), 1, groups()));
     const std::size_t stride = (scratch + 63) / 64 * 64;  // groups do not share cache lines
     if (stride * static_cast<std::size_t>(width) > scratch_.size()) {

@@ -152,7 +152,7 @@ struct VertexDatum {
   const char* instead_of = "";
 };
 /// Data and T follow from the member.
-template <class Data, class T, class... WaitForWork>
-VertexDatum(const char*, T Data::*, const char*, WaitForWork...) -> VertexDatum<Data, T>;
+template <class Data, class T, class... Rest>
+VertexDatum(const char*, T Data::*, const char*, Rest...) -> VertexDatum<Data, T>;
 
 }  // namespace chatty

@@ -83,7 +83,7 @@ CHATTY_FN Delivery DeliverBit(const StateRef<P>& s, LocalId target, [[maybe_unus
 
 /// Whether local vertex `target` wants a message, as far as this device knows. Without kept messages, DeliverBit checks.
 template <class P>
-CHATTY_FN bool IsWanted(const StateRef<P>& s, LocalId target, [[maybe_unused]] const MessageOf<P>& message) {
+CHATTY_FN bool PassesFilter(const StateRef<P>& s, LocalId target, [[maybe_unused]] const MessageOf<P>& message) {
   if (target >= s.graph.owned || !KeepsMessages(s)) return true;
   if constexpr (Traits<P>::kHasFilter) {
     if (!s.asynchronous && !s.program.Filter(s.values[target])) return false;
@@ -92,10 +92,10 @@ CHATTY_FN bool IsWanted(const StateRef<P>& s, LocalId target, [[maybe_unused]] c
   return true;
 }
 
-/// Deliver a message that IsWanted.
+/// Deliver a message that PassesFilter.
 template <class P, bool kConcurrent>
-CHATTY_FN Delivery DeliverWanted(const StateRef<P>& s, LocalId target, const MessageOf<P>& message,
-                                 [[maybe_unused]] bool ask = true) {
+CHATTY_FN Delivery DeliverAccepted(const StateRef<P>& s, LocalId target, const MessageOf<P>& message,
+                                   [[maybe_unused]] bool ask = true) {
   if constexpr (Traits<P>::kHasRoundMessage) {
     if (!KeepsMessages(s)) return DeliverBit<P, kConcurrent>(s, target, ask);
   }
@@ -115,8 +115,8 @@ CHATTY_FN Delivery DeliverWanted(const StateRef<P>& s, LocalId target, const Mes
 /// from another device. kFirst: the caller must queue the target. `ask`: as in DeliverBit.
 template <class P, bool kConcurrent>
 CHATTY_FN Delivery Deliver(const StateRef<P>& s, LocalId target, const MessageOf<P>& message, bool ask = true) {
-  if (!IsWanted(s, target, message)) return Delivery::kIgnored;
-  return DeliverWanted<P, kConcurrent>(s, target, message, ask);
+  if (!PassesFilter(s, target, message)) return Delivery::kIgnored;
+  return DeliverAccepted<P, kConcurrent>(s, target, message, ask);
 }
 
 /// The value that vertex v shares this round. Consume takes the residual: one call per vertex and round.

@@ -224,13 +224,13 @@ struct FindMeeting {
       if (group.lane() == 0) known = atomics::Load(found);
       if (group.OfFirstLane(known) != 0) return;
       const std::size_t v = base + group.lane();
-      const bool meets = v < end && Meets(static_cast<LocalId>(v));
+      const bool meets = v < end && IsJoiningEdge(static_cast<LocalId>(v));
       if (group.SumOfWarp(std::uint32_t{meets}) != 0 && group.lane() == 0) atomics::Store(found, VertexId{1});
     }
   }
 
  private:
-  CHATTY_FN bool Meets(LocalId v) const {
+  CHATTY_FN bool IsJoiningEdge(LocalId v) const {
     if (graph.forward.degree(v) == 0 || !notes.in_largest(graph.Global(v))) return false;
     const LocalId u = graph.forward.neighbours[graph.forward.offsets[v]];
     return u >= graph.owned && u < graph.lesser_end && notes.in_largest(graph.Global(u));

@@ -168,9 +168,9 @@ TEST(PhaseLine, TellsWhatIsDoneAndHowFarItIs) {
     EXPECT_TRUE(line.shown());
     ReadUntil(terminal, "\rloading  ");
     line.Begin("running");
-    line.TellRound(12, 3000, 0.5);
+    line.ShowRound(12, 3000, 0.5);
     ReadUntil(terminal, "\rrunning, round 12, change 5e-01  ");
-    line.TellRound(13, 3000, std::nan(""));
+    line.ShowRound(13, 3000, std::nan(""));
     ReadUntil(terminal, "\rrunning, round 13, 3 k active  ");
     line.Begin("verifying");
     ReadUntil(terminal, "\rverifying  ");

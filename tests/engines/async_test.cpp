@@ -263,7 +263,7 @@ TEST_F(AsyncHost, ATraceShowsBuffersThatTravelWhileADeviceComputes) {
     for (const TraceTrack* track : trace.tracks()) {
       std::vector<std::pair<std::int64_t, std::uint64_t>> buffers;  // how many were on the way, from when on
       for (const TraceEvent* event : track->Sorted()) {
-        if (event->type == TraceEvent::Type::kCounter && std::string_view(event->kind->name) == "buffers on the way") {
+        if (event->type == TraceEvent::Type::kCounter && std::string_view(event->kind->name) == "buffers in flight") {
           buffers.emplace_back(event->start_ns, event->arguments[0]);
         }
       }

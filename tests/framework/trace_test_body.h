@@ -215,7 +215,7 @@ TEST_P(TraceTest, RoundsAreThoseOfTheStatistics) {
       EXPECT_EQ(advances + gathers, made);
       EXPECT_LE(advances, result.statistics.push_rounds);
       EXPECT_LE(gathers, result.statistics.pull_rounds);
-      EXPECT_EQ(Count(rows[TraceRow::kWaiting], "agree"), made + 1);
+      EXPECT_EQ(Count(rows[TraceRow::kWaiting], "all-reduce"), made + 1);
       std::uint32_t next = 0;
       for (const TraceEvent& span : rows[TraceRow::kRounds]) {
         if (std::string_view(span.kind->name).starts_with("round")) {
@@ -272,14 +272,14 @@ TEST_P(TraceTest, OperatorsAreSpans) {
   EXPECT_LE(each_vertex, 5 + 2 * (devices - 1));
   EXPECT_GE(Count(rows[TraceRow::kCompute], "for"), 1u);
   // Vertices in giants and digests of forests; on one GPU, a list of the vertices whose rows are left.
-  const std::size_t before = Count(rows[TraceRow::kCompute], "for each together"), lists = gpu ? 1 : 0;
+  const std::size_t before = Count(rows[TraceRow::kCompute], "for each group"), lists = gpu ? 1 : 0;
   if (devices == 1) {
     EXPECT_EQ(before, lists);
   } else {
     EXPECT_GE(before, 1u);
   }
   const auto tiled = chatty::Run(session, ConnectedComponents{.tiled = true}, options);
-  const std::size_t together = Count(Spans(trace.Track(session.device(0)))[TraceRow::kCompute], "for each together");
+  const std::size_t together = Count(Spans(trace.Track(session.device(0)))[TraceRow::kCompute], "for each group");
   EXPECT_GE(together, before + 3 + (devices > 1 ? 1 : 0));
   EXPECT_TRUE(devices > 1 || together == before + 3 + lists) << together;
 }

@@ -37,7 +37,7 @@ inline constexpr unsigned kFewKept = 64, kMeansKept = 3, kMinKept = 8, kDealtRow
 /// In a round of more edges, a delivery asks Filter first: vertices that want no message are then not listed.
 inline constexpr unsigned kAskedEdges = 1u << 14;
 /// Rounds between two looks at the host's word, which is far: a barrier waits for the load. They restart the deadline.
-inline constexpr std::uint32_t kHostRounds = 64;
+inline constexpr std::uint32_t kRoundsPerStopCheck = 64;
 
 /// Counters of one round. Three take turns: one is read, one is counted in, one is cleared.
 struct RoundCounts {
@@ -125,7 +125,7 @@ __device__ inline bool SetAtOnce(std::uint32_t* words, LocalId v) {
 template <class P>
 __device__ __forceinline__ bool DeliverAtOnce(const StateRef<P>& s, LocalId target, const MessageOf<P>& message, bool ask) {
   if (!kOwnerAsks<P> || ask) {
-    if (!steps::IsWanted(s, target, message)) return false;
+    if (!steps::PassesFilter(s, target, message)) return false;
   }
   if constexpr (Traits<P>::kHasRoundMessage) {
     if (!steps::KeepsMessages(s)) {
@@ -466,7 +466,7 @@ __global__ void __launch_bounds__(kRoundThreads, 1) Rounds(const __grid_constant
     detail::EmptyFrontier(shared);
     if (blockIdx.x == 0 && threadIdx.x == 32) {
       a.counts[(step + 2) % 3] = RoundCounts{};
-      if (step % kHostRounds == 0) {
+      if (step % kRoundsPerStopCheck == 0) {
         shared.stop = a.host[0];
         a.host[1] = step + 1;
       }

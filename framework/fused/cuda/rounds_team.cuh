@@ -307,7 +307,7 @@ __global__ void __launch_bounds__(kRoundThreads, 1)
     detail::EmptyFrontier(shared.lists);
     if (blockIdx.x == 0 && threadIdx.x == 32) {
       a.counts[(step + 2) % 3] = RoundCounts{};
-      if (step % kHostRounds == 0) {
+      if (step % kRoundsPerStopCheck == 0) {
         shared.lists.stop = a.host[0];
         a.host[1] = step + 1;
       }

@@ -65,8 +65,8 @@ struct WideRoundsRef {
   std::uint32_t ticket = 0;                ///< the report's
   volatile std::uint32_t* host = nullptr;  ///< mapped: whether to stop; the round, by which the host sees progress
   const InputOf<P>* input = nullptr;
-  bool begins = false;         ///< Init first
-  bool ends_unwanted = false;  ///< a round without candidates changes nothing, and is the last
+  bool begins = false;            ///< Init first
+  bool skips_last_round = false;  ///< a round without candidates changes nothing, and is the last
   std::uint32_t max_rounds = 0;
   /// @{
   /// The kernel ends after more than so many rounds in a row with fewer edges, which another engine does better.
@@ -132,7 +132,7 @@ class WideRun {
     }
     p.narrow_rounds = narrow;
     next.pull = p.chooser.UsePull(p.ahead, round_.vertices);
-    if (a_.ends_unwanted && p.ahead.candidate_edges == 0) {
+    if (a_.skips_last_round && p.ahead.candidate_edges == 0) {
       ++(next.pull ? p.pull_rounds : p.push_rounds);
       p.active_vertices = p.ahead.active_edges = 0;
       next.ends = true;

@@ -40,7 +40,7 @@ class WideRoundsEngine final : public FusedEngine {
     a.host = kernel_.words();
     a.input = reinterpret_cast<const InputOf<P>*>(run.input);
     a.begins = run.begins;
-    a.ends_unwanted = run.ends_unwanted;
+    a.skips_last_round = run.skips_last_round;
     a.max_rounds = run.max_rounds;
     a.narrow_rounds = run.hand_over.narrow_rounds;
     a.narrow_edges = run.hand_over.narrow_edges;

@@ -154,13 +154,13 @@ __device__ void UnpackMessagesAs(const Group& group, const StateRef<P>& s, const
     for (unsigned k = 0; k < kCount; ++k) v[k] = batch.present[k] ? vertices[batch.index[k]] : 0;
 #pragma unroll
     for (unsigned k = 0; k < kCount; ++k) {
-      wanted[k] = batch.present[k] && IsWanted(s, v[k], MessageIn<P>(batch.payload[k]));
+      wanted[k] = batch.present[k] && PassesFilter(s, v[k], MessageIn<P>(batch.payload[k]));
     }
     unsigned first[kCount], all = 0;
 #pragma unroll
     for (unsigned k = 0; k < kCount; ++k) {
       const bool mine =
-          wanted[k] && DeliverWanted<P, true>(s, v[k], MessageIn<P>(batch.payload[k]), queue_out) == Delivery::kFirst;
+          wanted[k] && DeliverAccepted<P, true>(s, v[k], MessageIn<P>(batch.payload[k]), queue_out) == Delivery::kFirst;
       first[k] = __ballot_sync(kFull, mine);
       all += __popc(first[k]);
     }

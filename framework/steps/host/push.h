@@ -23,8 +23,8 @@ struct HaloTally {
 /// Edges of [begin, begin + count), at most 32, whose messages may be wanted, as bits. Targets are looked at, or called from
 /// memory, all together: the atomics of a delivery let no later load begin before they end. `ask`: as DeliverBit has it.
 template <class P>
-std::uint32_t WantedEdges(const StateRef<P>& s, const RoundOf<P>& round, LocalId source, const SharedOf<P>& shared,
-                          EdgeIndex begin, unsigned count, [[maybe_unused]] bool ask) {
+std::uint32_t AcceptedEdges(const StateRef<P>& s, const RoundOf<P>& round, LocalId source, const SharedOf<P>& shared,
+                            EdgeIndex begin, unsigned count, [[maybe_unused]] bool ask) {
   std::uint32_t wanted = 0;
   for (unsigned i = 0; i < count; ++i) {
     const LocalId target = s.graph.forward.neighbours[begin + i];
@@ -66,7 +66,7 @@ void PushEdges(const StateRef<P>& s, const RoundOf<P>& round, LocalId source, co
   };
   for (; begin < end; begin += 32) {
     const auto count = static_cast<unsigned>(std::min<EdgeIndex>(end - begin, 32));
-    for (std::uint32_t wanted = WantedEdges(s, round, source, shared, begin, count, queue_out); wanted != 0;
+    for (std::uint32_t wanted = AcceptedEdges(s, round, source, shared, begin, count, queue_out); wanted != 0;
          wanted &= wanted - 1) {
       push(begin + static_cast<unsigned>(__builtin_ctz(wanted)));
     }

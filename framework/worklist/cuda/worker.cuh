@@ -265,16 +265,16 @@ class Worker {
 
   /// Sends one item a lane, from the outbox or the list of unsent items.
   __device__ __forceinline__ void SendSome() {
-    const unsigned boxed = min(32u, outgoing_), listed = min(32 - boxed, unsent_.count);
-    bool sends = Lane() < boxed + listed;
+    const unsigned from_outbox = min(32u, outgoing_), listed = min(32 - from_outbox, unsent_.count);
+    bool sends = Lane() < from_outbox + listed;
     Unsent<Item> unsent{};
-    if (Lane() < boxed) {
-      const unsigned at = outgoing_ - boxed + Lane();
+    if (Lane() < from_outbox) {
+      const unsigned at = outgoing_ - from_outbox + Lane();
       unsent = {outbox_[at], outbox_to_[at]};
     } else if (sends) {
-      unsent = fused::cuda::detail::LoadItem(unsent_.items + (Lane() - boxed));
+      unsent = fused::cuda::detail::LoadItem(unsent_.items + (Lane() - from_outbox));
     }
-    outgoing_ -= boxed;
+    outgoing_ -= from_outbox;
     unsent_ = {unsent_.items + listed, unsent_.count - listed};
     __syncwarp();  // the outbox's places are free
     const std::uint64_t place = fused::cuda::detail::ReserveForLanes(a_.team, sends, unsent.device);
