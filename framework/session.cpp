@@ -339,7 +339,7 @@ RunStatistics Job::Execute(const Job* prior) try {
     devices[d].device = &session_->device(d);
     devices[d].graph = graphs_->devices[d].get();
     devices[d].steps = steps_[d].get();
-    if (traits.has_input) devices[d].prior = prior->steps_[d]->DeviceValues();
+    if (traits.has_input) devices[d].input = prior->steps_[d]->DeviceValues();
     if (!unions_.empty()) devices[d].unions = &unions_[d];
   }
   ThreadControlPlanes control(devices.size(), options_.timeout, sums_.get());

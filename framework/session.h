@@ -40,7 +40,7 @@ class Session;
 /// run's values stay on the devices until the next run. The session must outlive it.
 class Job {
  public:
-  /// Runs the program from InitVertex. `prior`: a job of this session with the start values of a program with a Input.
+  /// Runs the program from InitVertex. `prior`: a job of this session with the start values of a program with an `Input`.
   /// Throws what the devices or the program's functions throw; the job may execute again. It then rebuilds a transport that
   /// a failed run left unusable.
   RunStatistics Execute(const Job* prior = nullptr);

@@ -64,7 +64,7 @@ class StepSet {
  public:
   virtual ~StepSet() = default;
 
-  /// A run begins: first values, and Activate. `prior`: device memory of owned Input values, for programs with a Input;
+  /// A run begins: first values, and Activate. `prior`: device memory of owned Input values, for programs with an `Input`;
   /// otherwise may be null.
   virtual void Init(const std::byte* prior, const RoundState& round) = 0;
   /// A phase begins: chooses the first frontier, a bitmap. The queue's first entry is its only vertex, if it has one alone.

@@ -113,7 +113,7 @@ class AsyncRun {
       steps_.SetAsynchronous(true);
       steps_.ClearControl();
       steps_.SetLimit(signals_.limit().value);  // of the first bucket: nobody raises it before all have taken it
-      steps_.Init(run_.me.prior, round_);
+      steps_.Init(run_.me.input, round_);
       span.Next(spans::kReadCounters);
       Count(steps_.Read(wait_, /*clear=*/true));
       work_ = {};  // the first frontier is of no bucket

@@ -74,7 +74,7 @@ class BspRun {
         if (asynchronous_) RunLaterRoundsAsynchronously();
         steps_.ClearControl();
         steps_.SetLimit(buckets_.limit());
-        steps_.Init(run_.me.prior, round_);
+        steps_.Init(run_.me.input, round_);
       }
       BeginPhase();
     }
@@ -289,7 +289,7 @@ class BspRun {
     if (engine == nullptr || options_.stop.stop_requested()) return false;
     FusedRun job = HandOver();
     job.begins = begins;
-    job.input = run_.me.prior;
+    job.input = run_.me.input;
     job.skips_last_round = skips_last_round_;
     if (run_.plan.fused != FusedUse::kNone) {
       job.hand_over = steps_.fused()->terms();

@@ -28,7 +28,7 @@ struct DeviceContext {
   Device* device = nullptr;
   const DeviceGraph* graph = nullptr;
   StepSet* steps = nullptr;
-  const std::byte* prior = nullptr;  ///< device memory of owned Input values; null without
+  const std::byte* input = nullptr;  ///< device memory of owned Input values; null without
   const UnionMap* unions = nullptr;  ///< where a broadcast is possible
 };
 
