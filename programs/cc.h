@@ -62,7 +62,7 @@ struct ConnectedComponents {
   /// are linked first. More follow while the edges of vertices outside of it are more than twice as many.
   static constexpr EdgeIndex kManyEdges = 8;
 
-  /// Whether consecutive vertices are first linked among themselves, in tiles (hooking::HookTile). Empty: on devices with
+  /// Whether consecutive vertices are first linked among themselves, in tiles (union_find::HookTile). Empty: on devices with
   /// many threads, where otherwise many threads walk up the same tree.
   std::optional<bool> tiled;
 
@@ -70,17 +70,17 @@ struct ConnectedComponents {
   static std::uint64_t WorkBytes(const PartShape& part) {
     const bool samples = part.symmetric && part.vertices > 0;
     return (part.vertices + (samples ? 3 * kSamples : 0) + DigestIds(part.vertices, part.parts)) * sizeof(VertexId) +
-           (samples ? hooking::Tiles::Count(part.vertices) * sizeof(hooking::Tiles::Counts) : 0);
+           (samples ? union_find::Tiles::Count(part.vertices) * sizeof(union_find::Tiles::Counts) : 0);
   }
   /// A forest, or a digest, from each device to those that MergeForests sends it to; notes to all.
   static std::size_t ExchangeBytes(const PartShape& part, PartId from, PartId to) {
     const PartId step = (to + part.parts - from) % part.parts;
     if (step == 0) return 0;
     const bool hands = (step & (step - 1)) == 0;
-    const std::size_t pairs = part.symmetric ? hooking::Notes::Room(part.vertices) : 0;
-    const std::size_t notes = pairs > 0 ? std::max(hooking::Digest::BitIds(part.vertices), 2 * pairs) : 0;
+    const std::size_t pairs = part.symmetric ? union_find::Notes::Room(part.vertices) : 0;
+    const std::size_t notes = pairs > 0 ? std::max(union_find::Digest::BitIds(part.vertices), 2 * pairs) : 0;
     return sizeof(VertexId) *
-           (hands ? std::max<std::size_t>(part.vertices, hooking::Digest::Size(part.vertices, 0)) : notes);
+           (hands ? std::max<std::size_t>(part.vertices, union_find::Digest::Size(part.vertices, 0)) : notes);
   }
 
   /// Runs the program on one of its devices.
@@ -90,13 +90,13 @@ struct ConnectedComponents {
     Buffer<VertexId> forest = ops.template Allocate<VertexId>(n);
     Buffer<VertexId> digest = ops.template Allocate<VertexId>(DigestIds(n, ops.devices()));
     Buffer<VertexId> samples = ops.template Allocate<VertexId>(ops.symmetric() && n > 0 ? 3 * kSamples : 0);
-    Buffer<hooking::Tiles::Counts> counts = ops.template Allocate<hooking::Tiles::Counts>(
-        samples.empty() ? 0 : hooking::Tiles::Count(n));  // sized for all vertices
+    Buffer<union_find::Tiles::Counts> counts = ops.template Allocate<union_find::Tiles::Counts>(
+        samples.empty() ? 0 : union_find::Tiles::Count(n));  // sized for all vertices
     VertexId* const parent = forest.data();
     if (ops.devices() > 1 || samples.empty())
-      ops.For(n, hooking::Reset{parent});  // HookFirst initialises all of a single device's vertices
-    hooking::Tiles tiles{.owned = ops.graph().owned};
-    const hooking::Notes notes{{digest.data(), n}};
+      ops.For(n, union_find::Reset{parent});  // HookFirst initialises all of a single device's vertices
+    union_find::Tiles tiles{.owned = ops.graph().owned};
+    const union_find::Notes notes{{digest.data(), n}};
     EdgeIndex linked = 0;
     VertexId largest = kNoVertex;  // the root of this device's largest component
     bool noted = false;            // whether devices have exchanged the vertices of their largest components
@@ -105,9 +105,10 @@ struct ConnectedComponents {
       static_assert(sizeof(Output) >= 2 * sizeof(std::uint16_t));
       tiles.noted = reinterpret_cast<std::uint16_t*>(out);
       tiles.counts = counts.data();
-      tiles.there = tiled.value_or(Operators::kMassivelyParallel) && ops.max_shared_bytes() >= hooking::HookTile::kScratch;
+      tiles.there =
+          tiled.value_or(Operators::kMassivelyParallel) && ops.max_shared_bytes() >= union_find::HookTile::kScratch;
       std::optional<Sampled> sampled;
-      hooking::FirstLinks links{ops.graph(), OwnFirst(ops)};
+      union_find::FirstLinks links{ops.graph(), OwnFirst(ops)};
       linked = HookFirst(ops, links, parent, tiles, samples.data(), &sampled);
       if (links.own) {
         LinkUpTo(ops, links, parent, &linked, kNeighbourRounds, &sampled);
@@ -137,15 +138,15 @@ struct ConnectedComponents {
     }
     if (!ops.StopRequested()) {     // the trees linked so far are parts of components
       if (tiles.there) linked = 0;  // tiles did not link the greater neighbours
-      const hooking::SkipSettled skip{ops.graph(), parent, largest, linked};
+      const union_find::SkipSettled skip{ops.graph(), parent, largest, linked};
       if (noted) {
-        ops.ForEachEdge(skip, hooking::LinkEdgeOrLargest{ops.graph(), parent, notes, largest});
+        ops.ForEachEdge(skip, union_find::LinkEdgeOrLargest{ops.graph(), parent, notes, largest});
       } else {
-        LinkRest(ops, skip, hooking::LinkEdge{ops.graph(), parent}, out, samples.data());
+        LinkRest(ops, skip, union_find::LinkEdge{ops.graph(), parent}, out, samples.data());
       }
     }
     if (!noted || !MergeNotes(ops, parent, notes)) MergeForests(ops, parent, digest.data(), n, largest);
-    ops.ForEachVertex(hooking::Label{ops.graph(), parent, out});
+    ops.ForEachVertex(union_find::Label{ops.graph(), parent, out});
   }
 
   /// Checks every edge, and the number of components: VerifyComponents.
@@ -165,28 +166,28 @@ struct ConnectedComponents {
   };
 
   static std::size_t DigestIds(std::uint64_t vertices, PartId parts) {
-    return parts > 1 ? hooking::Digest::Size(vertices, hooking::Digest::Room(vertices)) : 0;
+    return parts > 1 ? union_find::Digest::Size(vertices, union_find::Digest::Room(vertices)) : 0;
   }
 
   /// Links owned vertices with their first neighbours, and in tiles also with the second ones: all of them, or as many as
   /// necessary to show a largest component, which then is in `sampled`. Returns the number of neighbours linked.
   template <class Operators>
-  static EdgeIndex HookFirst(Operators& ops, const hooking::FirstLinks& links, VertexId* parent, const hooking::Tiles& tiles,
-                             VertexId* samples, std::optional<Sampled>* sampled) {
+  static EdgeIndex HookFirst(Operators& ops, const union_find::FirstLinks& links, VertexId* parent,
+                             const union_find::Tiles& tiles, VertexId* samples, std::optional<Sampled>* sampled) {
     if (!tiles.there) {
-      ops.ForEachVertex(hooking::HookFirst{links, parent});
+      ops.ForEachVertex(union_find::HookFirst{links, parent});
       CompressOwned(ops, parent);  // every tree then has few levels
       return 1;
     }
-    const std::size_t count = hooking::Tiles::Count(tiles.owned);
-    ops.ForEachGroup(count, ops.groups(), hooking::HookTile::kScratch, hooking::HookTile{links, parent, tiles});
-    hooking::LinkTile link{parent, links, tiles};
+    const std::size_t count = union_find::Tiles::Count(tiles.owned);
+    ops.ForEachGroup(count, ops.groups(), union_find::HookTile::kScratch, union_find::HookTile{links, parent, tiles});
+    union_find::LinkTile link{parent, links, tiles};
     if (ops.subgraph_edges() / kManyEdges < tiles.owned) {
-      ops.ForEachGroup(count, ops.groups(), hooking::CompressTile{parent, ops.graph(), tiles});
+      ops.ForEachGroup(count, ops.groups(), union_find::CompressTile{parent, ops.graph(), tiles});
       ops.ForEachGroup(count * link.kPieces, ops.groups(), link);
-      return hooking::Tiles::kLooked;
+      return union_find::Tiles::kLooked;
     }
-    constexpr std::array<std::uint32_t, 4> kStages = {1, 2, 4, hooking::LinkTile::kEighths};
+    constexpr std::array<std::uint32_t, 4> kStages = {1, 2, 4, union_find::LinkTile::kEighths};
     for (std::size_t stage = 0; stage < kStages.size(); ++stage) {
       link.to = kStages[stage];
       ops.ForEachGroup(count * link.kPieces, ops.groups(), link);
@@ -197,15 +198,15 @@ struct ConnectedComponents {
       sampled->reset();
       link.from = link.to;
     }
-    return hooking::Tiles::kLooked;
+    return union_find::Tiles::kLooked;
   }
 
   /// Links further neighbours, up to `rounds` for each vertex; this invalidates an earlier sample.
   template <class Operators>
-  static void LinkUpTo(Operators& ops, const hooking::FirstLinks& links, VertexId* parent, EdgeIndex* linked,
+  static void LinkUpTo(Operators& ops, const union_find::FirstLinks& links, VertexId* parent, EdgeIndex* linked,
                        EdgeIndex rounds, std::optional<Sampled>* sampled) {
     for (; *linked < rounds; ++*linked) {
-      ops.ForEachVertex(hooking::LinkNth{links, parent, *linked});
+      ops.ForEachVertex(union_find::LinkNth{links, parent, *linked});
       sampled->reset();
     }
   }
@@ -213,34 +214,34 @@ struct ConnectedComponents {
   /// Whether devices first link the vertices that they own: all do, or none.
   template <class Operators>
   static bool OwnFirst(Operators& ops) {
-    if (ops.devices() == 1 || hooking::Notes::Room(ops.graph().vertices) == 0) return false;
+    if (ops.devices() == 1 || union_find::Notes::Room(ops.graph().vertices) == 0) return false;
     return ops.AllReduceSum(ops.graph().owned > 0 && !ops.graph().own_begins.there() ? 1 : 0) == 0;
   }
 
   /// Compresses trees, and exchanges which vertices are in their owner's largest component. Returns whether all these
   /// components are one. If so, links them here and begins the list of vertices for other devices.
   template <class Operators>
-  static bool NoteLargest(Operators& ops, VertexId* parent, const hooking::Notes& notes, VertexId largest) {
+  static bool NoteLargest(Operators& ops, VertexId* parent, const union_find::Notes& notes, VertexId largest) {
     struct Part {
       VertexId largest, first;
       LocalId owned;
     };
     const GraphRef& graph = ops.graph();
     const std::array<Part, kMaxDevices> parts = ops.AllGather(Part{largest, graph.first_id, graph.owned});
-    ops.For(1, hooking::StartNotes{notes, kNoVertex});
-    const hooking::LargestStretch stretch{graph, parent, notes, largest};
+    ops.For(1, union_find::StartNotes{notes, kNoVertex});
+    const union_find::LargestStretch stretch{graph, parent, notes, largest};
     std::span<const std::uint32_t> own;
     if (graph.owned > 0) {
       ops.ForEachGroup(stretch.Count(), ops.groups(), stretch);
       own = {notes.words() + stretch.Begin(), stretch.End() - stretch.Begin()};
     }
-    hooking::JoinWords join{notes};
+    union_find::JoinWords join{notes};
     join.Add(stretch.Begin(), own);
     ops.template AllToAllv<std::uint32_t>(
         [&](PartId) { return own; },
         [&](PartId p, std::span<const std::uint32_t> words) { join.Add(parts[p].first / 32, words); });
     ops.For(bits::Words(graph.vertices), join);
-    hooking::LinkLargest link{parent, notes, largest};
+    union_find::LinkLargest link{parent, notes, largest};
     PartId first = kNoPart;
     for (PartId p = 0; p < ops.devices(); ++p) {
       if (parts[p].owned == 0) continue;
@@ -249,8 +250,8 @@ struct ConnectedComponents {
     }
     VertexId found = 1;
     if (graph.owned > 0 && ops.rank() != first) {
-      hooking::FindMeeting find{graph, notes, notes.size(0), hooking::FindMeeting::kFewPieces,
-                                std::min(graph.owned, hooking::FindMeeting::kFew)};
+      union_find::FindMeeting find{graph, notes, notes.size(0), union_find::FindMeeting::kFewPieces,
+                                   std::min(graph.owned, union_find::FindMeeting::kFew)};
       ops.ForEachGroup(find.pieces, ops.groups(), find);
       find.pieces = find.kPieces;
       find.end = graph.owned;
@@ -265,16 +266,16 @@ struct ConnectedComponents {
   /// Links the edges that `skip` does not exclude. With many threads, first lists the remaining rows in `list`, which has
   /// room for all owned vertices; a CPU tests each row when it reaches it. `count` has room for an id.
   template <class Operators>
-  static void LinkRest(Operators& ops, const hooking::SkipSettled& skip, const hooking::LinkEdge& link, VertexId* list,
+  static void LinkRest(Operators& ops, const union_find::SkipSettled& skip, const union_find::LinkEdge& link, VertexId* list,
                        VertexId* count) {
     if constexpr (Operators::kMassivelyParallel) {
-      using List = hooking::ListUnsettled;
+      using List = union_find::ListUnsettled;
       if (skip.largest != kNoVertex && ops.graph().owned > 0 && ops.max_shared_bytes() >= List::kScratch) {
         static_assert(sizeof(LocalId) <= sizeof(VertexId));
         const std::size_t stretch = std::clamp<std::size_t>(ops.graph().owned / ops.groups(), List::kMin, List::kMax);
         const List unsettled{skip, reinterpret_cast<LocalId*>(list), reinterpret_cast<LocalId*>(count),
                              static_cast<std::uint32_t>(stretch)};
-        ops.For(1, hooking::ClearCount{unsettled.size});
+        ops.For(1, union_find::ClearCount{unsettled.size});
         ops.ForEachGroup(unsettled.Count(), ops.groups(), List::kScratch, unsettled);
         ops.ForEachEdgeOf(unsettled.list, unsettled.size, skip, link);
         return;
@@ -287,20 +288,20 @@ struct ConnectedComponents {
   /// list, with the roots that the vertices in others' lists have at their owner. So all devices know every tree that is
   /// connected to another one. Returns whether the lists had room for all; if not, trees may remain separate.
   template <class Operators>
-  static bool MergeNotes(Operators& ops, VertexId* parent, const hooking::Notes& notes) {
-    const std::size_t room = hooking::Notes::Room(ops.graph().vertices);
+  static bool MergeNotes(Operators& ops, VertexId* parent, const union_find::Notes& notes) {
+    const std::size_t room = union_find::Notes::Room(ops.graph().vertices);
     for (const int list : {0, 1}) {
       VertexId size = 0;
       ops.CopyOut(&size, notes.size(list), 1);
       if (ops.AllReduceSum(size > room ? 1 : 0) > 0) return false;
-      if (list == 0) ops.For(size, hooking::NoteRoot{notes, parent});
+      if (list == 0) ops.For(size, union_find::NoteRoot{notes, parent});
       const std::span<const VertexId> mine(notes.pairs(list), 2 * std::size_t{size});
-      hooking::PairLists theirs;
+      union_find::PairLists theirs;
       ops.template AllToAllv<VertexId>([&](PartId) { return mine; },
                                        [&](PartId, std::span<const VertexId> pairs) { theirs.Add(pairs); });
       // Before anything is linked: a tree that is joined by a received pair is known to its sender.
-      if (list == 0) ops.For(theirs.size(), hooking::Answer{ops.graph(), parent, notes, theirs});
-      ops.For(theirs.size(), hooking::LinkPairs{parent, theirs});
+      if (list == 0) ops.For(theirs.size(), union_find::Answer{ops.graph(), parent, notes, theirs});
+      ops.For(theirs.size(), union_find::LinkPairs{parent, theirs});
     }
     return true;
   }
@@ -308,12 +309,12 @@ struct ConnectedComponents {
   template <class Operators>
   static void CompressOwned(Operators& ops, VertexId* parent) {
     if constexpr (Operators::kMassivelyParallel) {
-      const LocalId calls = hooking::CompressSome::Calls(ops.graph());
-      ops.For(calls, hooking::CompressSome{ops.graph(), parent, calls});
+      const LocalId calls = union_find::CompressSome::Calls(ops.graph());
+      ops.For(calls, union_find::CompressSome{ops.graph(), parent, calls});
     } else if (ops.devices() == 1) {
-      ops.For(ops.graph().vertices, hooking::Compress{parent});
+      ops.For(ops.graph().vertices, union_find::Compress{parent});
     } else {
-      ops.ForEachVertex(hooking::CompressOwned{ops.graph(), parent});
+      ops.ForEachVertex(union_find::CompressOwned{ops.graph(), parent});
     }
   }
 
@@ -322,24 +323,24 @@ struct ConnectedComponents {
   template <class Operators>
   static void MergeForests(Operators& ops, VertexId* parent, VertexId* ids, VertexId n, VertexId largest) {
     const PartId rank = ops.rank(), devices = ops.devices();
-    const hooking::Digest digest{ids, n};
+    const union_find::Digest digest{ids, n};
     for (PartId step = 1; step < devices; step *= 2) {
       const PartId to = (rank + step) % devices, from = (rank + devices - step) % devices;
       VertexId pairs = 0;
-      ops.For(1, hooking::ClearDigest{digest, parent, largest});
-      ops.ForEachGroup(hooking::DigestStretch::Count(n), ops.groups(), hooking::DigestStretch{digest, parent});
+      ops.For(1, union_find::ClearDigest{digest, parent, largest});
+      ops.ForEachGroup(union_find::DigestStretch::Count(n), ops.groups(), union_find::DigestStretch{digest, parent});
       ops.CopyOut(&pairs, digest.ids, 1);
       // Sends digests if all of them are small, and otherwise whole forests.
-      if (ops.AllReduceSum(pairs > hooking::Digest::Room(n) ? 1 : 0) > 0) {
+      if (ops.AllReduceSum(pairs > union_find::Digest::Room(n) ? 1 : 0) > 0) {
         const VertexId* const theirs = ops.Exchange(to, parent, n, from);
-        ops.For(n, hooking::LinkTrees{parent, theirs});
+        ops.For(n, union_find::LinkTrees{parent, theirs});
         continue;
       }
-      const VertexId* const received = ops.Exchange(to, digest.ids, hooking::Digest::Size(n, pairs), from);
+      const VertexId* const received = ops.Exchange(to, digest.ids, union_find::Digest::Size(n, pairs), from);
       ops.CopyOut(&pairs, received, 1);
-      const hooking::Digest theirs{const_cast<VertexId*>(received), n};
-      ops.For(n, hooking::LinkBit{parent, theirs});
-      ops.For(pairs, hooking::LinkPair{parent, theirs.pairs()});
+      const union_find::Digest theirs{const_cast<VertexId*>(received), n};
+      ops.For(n, union_find::LinkBit{parent, theirs});
+      ops.For(pairs, union_find::LinkPair{parent, theirs.pairs()});
     }
   }
 
@@ -363,7 +364,7 @@ struct ConnectedComponents {
   /// The root of v; `scratch` has room for an id.
   template <class Operators>
   static VertexId RootOf(Operators& ops, const VertexId* parent, VertexId v, VertexId* scratch) {
-    ops.For(1, hooking::FindRoot{parent, v, scratch});
+    ops.For(1, union_find::FindRoot{parent, v, scratch});
     ops.CopyOut(&v, scratch, 1);
     return v;
   }
@@ -381,12 +382,12 @@ struct ConnectedComponents {
     Sampled result;
     if (ops.graph().owned == 0) return result;
     std::array<VertexId, 3 * kSamples> sampled{};
-    ops.For(kSamples, hooking::Sample{ops.graph(), parent, samples, samples + kSamples, samples + 2 * kSamples});
+    ops.For(kSamples, union_find::Sample{ops.graph(), parent, samples, samples + kSamples, samples + 2 * kSamples});
     ops.CopyOut(sampled.data(), samples, 3 * kSamples);
     result.root = MostFrequent(std::span(sampled).template first<kSamples>(), {});
     for (std::size_t i = 0; i < kSamples; ++i) {
       if (sampled[i] != result.root) {
-        const auto looked = std::min<VertexId>(sampled[2 * kSamples + i], hooking::SkipSettled::kAskedAfter);
+        const auto looked = std::min<VertexId>(sampled[2 * kSamples + i], union_find::SkipSettled::kAskedAfter);
         result.unjoined += static_cast<double>(looked) / kSamples;
       } else if (sampled[kSamples + i] != kNoVertex) {
         result.below[result.count++] = sampled[kSamples + i];

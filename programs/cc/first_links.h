@@ -9,7 +9,7 @@
 #include "chatty/core/types.h"
 #include "chatty/programs/cc/forest.h"
 
-namespace chatty::hooking {
+namespace chatty::union_find {
 
 /// The entries of rows that are linked first: the first of a row, or of those that are owned, which follow each other where
 /// parts are ranges and rows ascend. A device that links its own vertices alone makes a forest of all they join, while of
@@ -67,4 +67,4 @@ struct LinkNth {
     if (degree > nth && links.Has(row[nth])) Link(parent, own, graph.Global(row[nth]));
   }
 };
-}  // namespace chatty::hooking
+}  // namespace chatty::union_find

@@ -14,11 +14,11 @@
 #include "chatty/core/graph_ref.h"
 #include "chatty/core/types.h"
 
-namespace chatty::hooking {
+namespace chatty::union_find {
 
 /// How Link reads an entry. In memory that all threads share: who has been above a vertex still is, so that one that is read
 /// once may be old.
-struct FromAnyTime {
+struct RelaxedAccess {
   template <class Id>
   CHATTY_FN static Id Read(const Id* entry) {
     return atomics::LoadOld(entry);
@@ -29,7 +29,7 @@ struct FromAnyTime {
   }
 };
 /// In a group's scratch, by atomics throughout: plain loads are a tenth faster, and races to whoever looks for them.
-struct InScratch {
+struct SharedMemoryAccess {
   template <class Id>
   CHATTY_FN static Id Read(Id* entry) {
     return atomics::Or<true>(entry, Id{0});
@@ -42,13 +42,13 @@ struct InScratch {
 
 /// Joins the trees of a and b, the larger root below the smaller (Shiloach and Vishkin's hooking, as in ECL-CC and GAP): the
 /// root of a finished component is its least vertex. Any number of threads at once.
-template <class Access = FromAnyTime, class Id>
+template <class Access = RelaxedAccess, class Id>
 CHATTY_FN void Link(Id* parent, Id a, Id b) {
   Id p = Access::Read(parent + a), q = Access::Read(parent + b);
   while (p != q) {
     const Id high = p > q ? p : q, low = p > q ? q : p;
     Id above = Access::Read(parent + high);
-    if (std::is_same_v<Access, FromAnyTime> && above == high) above = atomics::Load(parent + high);
+    if (std::is_same_v<Access, RelaxedAccess> && above == high) above = atomics::Load(parent + high);
     if (above == high) {
       above = atomics::CompareSwap(parent + high, high, low);
       if (above == high) return;
@@ -137,4 +137,4 @@ struct Label {
   VertexId* out;
   CHATTY_FN void operator()(LocalId v) const { out[v] = Root(parent, graph.Global(v)); }
 };
-}  // namespace chatty::hooking
+}  // namespace chatty::union_find

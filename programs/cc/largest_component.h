@@ -12,7 +12,7 @@
 #include "chatty/core/types.h"
 #include "chatty/programs/cc/forest.h"
 
-namespace chatty::hooking {
+namespace chatty::union_find {
 
 /// Of owned vertices picked by a hash, the roots, the first neighbours, kNoVertex where there are none, and the degrees.
 struct Sample {
@@ -131,4 +131,4 @@ struct ClearCount {
   LocalId* count;
   CHATTY_FN void operator()(std::size_t) const { *count = 0; }
 };
-}  // namespace chatty::hooking
+}  // namespace chatty::union_find

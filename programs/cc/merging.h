@@ -14,7 +14,7 @@
 #include "chatty/core/types.h"
 #include "chatty/programs/cc/forest.h"
 
-namespace chatty::hooking {
+namespace chatty::union_find {
 
 /// Joins in what another device found.
 struct LinkTrees {
@@ -309,4 +309,4 @@ struct Answer {
     if (v >= graph.first_id && v - graph.first_id < graph.owned) notes.Note(1, v, Root(parent, v));
   }
 };
-}  // namespace chatty::hooking
+}  // namespace chatty::union_find

@@ -13,7 +13,7 @@
 #include "chatty/programs/cc/first_links.h"
 #include "chatty/programs/cc/forest.h"
 
-namespace chatty::hooking {
+namespace chatty::union_find {
 
 /// How owned vertices are cut into tiles, which a group joins in its scratch, and what is noted of each: the vertices that
 /// hold its trees together with others are few where vertices that follow each other are neighbours.
@@ -79,13 +79,13 @@ class HookTile {
     }
     group.Sync();
     for (std::uint32_t i = group.thread(); i < size; i += group.threads()) {  // as Compress does
-      std::uint32_t p = InScratch::Read(above + i), next;
-      while (p != (next = InScratch::Read(above + p))) InScratch::Write(above + i, p = next);
+      std::uint32_t p = SharedMemoryAccess::Read(above + i), next;
+      while (p != (next = SharedMemoryAccess::Read(above + p))) SharedMemoryAccess::Write(above + i, p = next);
     }
     group.Sync();
     for (std::uint32_t i = group.thread(); i < size; i += group.threads()) {
       const std::uint32_t below = others[i] % Tiles::kSize;
-      if (below != 0 && others[i] != kMin) Link<InScratch>(above, i, i - below);
+      if (below != 0 && others[i] != kMin) Link<SharedMemoryAccess>(above, i, i - below);
     }
     group.Sync();
     for (std::uint32_t base = 0; base < size; base += group.threads()) {
@@ -93,7 +93,8 @@ class HookTile {
       bool hangs = false;
       std::uint32_t root = i, left = 0;
       if (i < size) {
-        for (std::uint32_t next; (next = InScratch::Read(above + root)) != root && next < Tiles::kSize;) root = next;
+        for (std::uint32_t next; (next = SharedMemoryAccess::Read(above + root)) != root && next < Tiles::kSize;)
+          root = next;
         if (root != i) parent_[graph().Global(first + i)] = graph().Global(first + root);
         left = others[i] & (Tiles::kFirst | Tiles::kSecond);
         hangs = (left & Tiles::kFirst) != 0 && others[i] != kMin &&
@@ -224,4 +225,4 @@ struct LinkTile {
   }
 };
 
-}  // namespace chatty::hooking
+}  // namespace chatty::union_find

@@ -114,7 +114,7 @@ TEST(FirstLinks, OwnedEntriesFollowWhatIsLess) {
       const GraphRef& ref = placed.ref();
       ASSERT_EQ(ref.own_begins.there(), part.owned > 0 && part.owned < n);
       if (!ref.own_begins.there()) continue;
-      const hooking::FirstLinks own{ref, true}, all{ref, false};
+      const union_find::FirstLinks own{ref, true}, all{ref, false};
       for (LocalId v = 0; v < part.owned; ++v) {
         ASSERT_EQ(all.Begin(v), ref.forward.offsets[v]);
         const EdgeIndex begin = own.Begin(v), end = ref.forward.offsets[v + 1];
@@ -165,23 +165,23 @@ TEST(Tiles, JoinWhatRowsBeginWith) {
         const GraphRef& ref = placed.ref();
         for (const bool own : {false, true}) {
           if (part.owned == 0 || (own && !ref.own_begins.there())) continue;
-          const hooking::FirstLinks links{ref, own};
+          const union_find::FirstLinks links{ref, own};
           for (const bool eighths : {false, true}) {
             SCOPED_TRACE(testing::Message() << "graph " << index << ", part " << part.part << (ranges ? ", ranges" : "")
                                             << (own ? ", own alone" : "") << (eighths ? ", some eighths at a time" : ""));
-            using hooking::Tiles;
+            using union_find::Tiles;
             const std::size_t count = Tiles::Count(part.owned);
             std::vector<VertexId> parent(n);
             std::iota(parent.begin(), parent.end(), VertexId{0});
             std::vector<std::uint16_t> noted(std::size_t{2} * part.owned);
             std::vector<Tiles::Counts> counts(count);
-            alignas(16) static std::array<std::byte, hooking::HookTile::kScratch> scratch;
+            alignas(16) static std::array<std::byte, union_find::HookTile::kScratch> scratch;
             const Tiles tiles{.there = true, .owned = part.owned, .noted = noted.data(), .counts = counts.data()};
             for (std::size_t tile = 0; tile < count; ++tile) {
-              hooking::HookTile{links, parent.data(), tiles}(tile, operators::host::ThreadGroup(tile, scratch.data()));
+              union_find::HookTile{links, parent.data(), tiles}(tile, operators::host::ThreadGroup(tile, scratch.data()));
               ASSERT_LE(counts[tile].first + counts[tile].second, tiles.Size(tile));
             }
-            hooking::LinkTile link{parent.data(), links, tiles};
+            union_find::LinkTile link{parent.data(), links, tiles};
             for (const std::uint32_t to : {1u, 3u, 8u}) {
               if (!eighths && to < link.kEighths) continue;
               link.to = to;
@@ -201,8 +201,8 @@ TEST(Tiles, JoinWhatRowsBeginWith) {
             }
             for (VertexId v = 0; v < n; ++v) got.Join(v, parent[v]);
             for (VertexId v = 0; v < n; ++v) ASSERT_EQ(got.Root(v), expected.Root(v)) << "vertex " << v;
-            const LocalId calls = hooking::CompressSome::Calls(ref);
-            for (LocalId i = 0; i < calls; ++i) hooking::CompressSome{ref, parent.data(), calls}(i);
+            const LocalId calls = union_find::CompressSome::Calls(ref);
+            for (LocalId i = 0; i < calls; ++i) union_find::CompressSome{ref, parent.data(), calls}(i);
             for (LocalId v = 0; v < part.owned; ++v) ASSERT_EQ(parent[ref.Global(v)], got.Root(ref.Global(v)));
           }
         }
@@ -218,9 +218,9 @@ TEST(CompressSome, FlattensFewAsWell) {
     graph.vertices = graph.owned = graph.local = n;
     std::vector<VertexId> parent(n + 1);
     for (VertexId v = 0; v <= n; ++v) parent[v] = v < 3 || v == n ? v : v - 2;  // two chains, and a vertex outside of both
-    const LocalId calls = hooking::CompressSome::Calls(graph);
+    const LocalId calls = union_find::CompressSome::Calls(graph);
     EXPECT_EQ(calls, (n + 3) / 4);
-    for (LocalId i = 0; i < calls; ++i) hooking::CompressSome{graph, parent.data(), calls}(i);
+    for (LocalId i = 0; i < calls; ++i) union_find::CompressSome{graph, parent.data(), calls}(i);
     for (VertexId v = 0; v < n; ++v) EXPECT_EQ(parent[v], v == 0 ? 0 : 2 - v % 2) << v << " of " << n;
     EXPECT_EQ(parent[n], n);
   }
@@ -228,7 +228,7 @@ TEST(CompressSome, FlattensFewAsWell) {
 
 TEST(PairLists, AreEndToEnd) {
   std::vector<std::vector<VertexId>> lists = {{}, {1, 2}, {}, {3, 4, 5, 6, 7, 8}, {9, 10}, {}};
-  hooking::PairLists all;
+  union_find::PairLists all;
   EXPECT_EQ(all.size(), 0u);
   for (const auto& list : lists) all.Add(list);
   ASSERT_EQ(all.size(), 5u);
