@@ -396,7 +396,8 @@ class Today:
 
     def _readme_notes(self, used: Used, shown: list[dict]) -> list[str]:
         ours = [
-            f"- ours on {record.gpus if any(column != HOST for column in used[record.path]) else f'{record.cores} cores'}, "
+            f"- {', '.join('ChattyGraph' if column == HOST else COLUMNS[column] for column in used[record.path])}: on "
+            f"{record.gpus if any(column != HOST for column in used[record.path]) else f'{record.cores} cores'}, "
             f"{record.day}, [{os.path.basename(record.path)}]({record.path}): `{record.command}`"
             for record in self.records
             if record.path in used
@@ -405,7 +406,7 @@ class Today:
         names = ", ".join(f"{name} ({self.peers['sources'][name]})" for name in sorted({peer["name"] for peer in shown}))
         return [
             *ours,
-            f"- others on {', '.join(when)}, [peers.json]({self.description['peers']}): {names}. ~: on another machine or day than "
+            f"- others: on {', '.join(when)}, [peers.json]({self.description['peers']}): {names}. ~: on another machine or day than "
             "ours; (u): its answer was not checked; -: not measured",
         ]
 

@@ -248,7 +248,7 @@ class TodayTest(Scratch):
             "| ms | graph | 1 GPU | 4 GPUs | Slow | fastest other |",
             "| search | 8000 edges | 0.500 | - | 0.3 | Fast 0.25 |",
             "| search | GAP's | - | 10 | - |",
-            "- ours on 1 NVIDIA H200, 2030-01-01, [old.json](bench/results/old.json): `bench/record`",
+            "- 1 GPU: on 1 NVIDIA H200, 2030-01-01, [old.json](bench/results/old.json): `bench/record`",
         ):
             self.assertIn(line, text)
         self.assertIn(text[text.index(today.BEGIN) : -1], self.today()[1])
