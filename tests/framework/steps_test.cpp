@@ -17,6 +17,7 @@
 #include "chatty/framework/steps/host/group.h"
 #include "chatty/framework/steps/host/pull.h"
 #include "chatty/framework/steps/host/push.h"
+#include "chatty/framework/steps/message_layout.h"
 #include "test_inputs.h"
 
 namespace chatty::test {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "chatty/framework/steps/cuda/block.cuh"
+#include "chatty/framework/steps/message_layout.h"
 
 namespace chatty::steps::cuda {
 

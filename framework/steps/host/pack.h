@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "chatty/framework/steps/host/group.h"
+#include "chatty/framework/steps/message_layout.h"
 
 namespace chatty::steps::host {
 

@@ -21,6 +21,7 @@
 #include "chatty/framework/steps/host/push.h"
 #include "chatty/framework/steps/host/tiled_rows.h"
 #include "chatty/framework/steps/host/unpack.h"
+#include "chatty/framework/steps/message_layout.h"
 
 namespace chatty::steps::host {
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "chatty/framework/steps/host/group.h"
+#include "chatty/framework/steps/message_layout.h"
 
 namespace chatty::steps::host {
 
