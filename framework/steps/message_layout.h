@@ -133,9 +133,9 @@ CHATTY_FN void WriteHeader(std::byte* buffer, std::size_t size, std::size_t payl
 /// An inbox with its header's values, if any.
 CHATTY_FN InboxRef ReadHeader(InboxRef inbox, std::size_t payload) {
   if (!inbox.has_header) return inbox;
-  const BufferHeader label = *reinterpret_cast<const BufferHeader*>(inbox.buffer + HeaderOffset(inbox.size, payload));
-  inbox.encoding = label.encoding;
-  inbox.count = label.count;
+  const BufferHeader header = *reinterpret_cast<const BufferHeader*>(inbox.buffer + HeaderOffset(inbox.size, payload));
+  inbox.encoding = header.encoding;
+  inbox.count = header.count;
   return inbox;
 }
 

@@ -1,6 +1,5 @@
 /// \file
-/// Packing on a GPU: messages of halo vertices, and values of border vertices, into message buffers. Or messages go by
-/// atomics into the inboxes of their owners, without a buffer.
+/// Packing on a GPU: messages of halo vertices, and values of border vertices, into message buffers.
 #pragma once
 
 #include "chatty/framework/steps/cuda/block.cuh"
@@ -37,10 +36,9 @@ struct PackTempStorage {
 };
 
 /// @{
-/// Places of a buffer, as packing asks for them. Words tells lanes which of a word's places each are to be packed, none
-/// beyond the last, from place i on: of `words` words, whole segments. What is asked for of a segment is asked for together,
-/// so nothing there depends on where the buffer ends. All lanes of a warp call it. Release is told what has been taken
-/// of 32.
+/// Entries of a buffer to pack. Words(i, n): per lane, a 32-bit mask of the entries from i + 32 * lane on; 0 beyond the last
+/// entry, and from lane n on. The n words are whole segments. All lanes of a warp call Words. Release(i, word): clears the
+/// bits of those of the 32 entries from i on that are set in `word`. Active bits stay.
 ///
 /// Halo vertices from `first` on that have a message.
 struct TouchedHalo {
@@ -104,10 +102,10 @@ struct ActiveBorder {
 };
 /// @}
 
-/// Bitmap encoding: bits, and the payloads of those that are set; or, of the same, pairs. Warps have up to 32 words each,
-/// and a block reserves room for those of all with one addition: additions to one counter come one after the other.
-/// `places`: a TouchedHalo or the like, whose bits are released. `value` tells the payload of a place, and `done` is told
-/// once it has been read.
+/// Bitmap encoding: bits, and the payloads of the entries that are set. `kSparse`: sparse encoding of the same entries.
+/// Warps have up to 32 words each. A block reserves room for all of its entries with one addition: additions to one counter
+/// are serial. `places`: a TouchedHalo or an ActiveBorder. `value(i)` returns the payload of entry i; `done(i)` is called
+/// once that has been read.
 template <class Payload, bool kSparse = false, class Group, class Places, class Value, class Done>
 __device__ void PackBitmap(const Group& group, PackTempStorage& temp_storage, std::byte* buffer, std::uint32_t* count,
                            const Places& places, Value&& value, Done&& done) {
@@ -226,8 +224,8 @@ __device__ void PackDense(const Group& group, std::byte* buffer, std::uint32_t* 
   }
 }
 
-/// Has the last block of a grid that is through with packing write the buffers' labels: `for_each` calls what it is given,
-/// label(place in Control, buffer, its entries), for each of them. All threads call it.
+/// The last block of a grid that has packed writes the buffers' headers: for_each(write) calls write(place in Control,
+/// buffer, its entries) for each buffer. All threads call it.
 template <class Group, class ForEachBuffer>
 __device__ void WriteHeaders(const Group& group, Control* control, std::size_t payload, ForEachBuffer&& for_each) {
   if (!IsLastBlock(group, &control->packed)) return;
@@ -317,9 +315,9 @@ __device__ void PackMessages(const Group& group, const StateRef<P>& s, const Out
   WithMessagePayload(
       s, [&](auto payload) { detail::PackMessagesAs<P, decltype(payload)>(group, s, outbox, queued, temp_storage); });
   if (!outbox.has_header) return;
-  detail::WriteHeaders(group, s.control, MessageWireBytes(s), [&](auto&& label) {
+  detail::WriteHeaders(group, s.control, MessageWireBytes(s), [&](auto&& write) {
     ForEachMessageBuffer(s, outbox, [&](std::uint32_t place, std::byte* buffer, LocalId, LocalId size, Encoding) {
-      label(place, buffer, size);
+      write(place, buffer, size);
     });
   });
 }
@@ -350,10 +348,10 @@ __device__ void PackShared(const Group& group, const StateRef<P>& s, const Outbo
                                                                       done);
                       });
   if (!outbox.has_header) return;
-  detail::WriteHeaders(group, s.control, kWireBytes<Payload>, [&](auto&& label) {
+  detail::WriteHeaders(group, s.control, kWireBytes<Payload>, [&](auto&& write) {
     ForEachSharedBuffer(
         s, outbox, plan,
-        [&](std::uint32_t place, std::byte* buffer, const LocalId*, LocalId size, Encoding) { label(place, buffer, size); });
+        [&](std::uint32_t place, std::byte* buffer, const LocalId*, LocalId size, Encoding) { write(place, buffer, size); });
   });
 }
 }  // namespace chatty::steps::cuda

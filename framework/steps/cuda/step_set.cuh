@@ -386,8 +386,8 @@ class CudaSteps final : public StepSet {
     partials_of_.reset();
   }
 
-  /// Places of a buffer that are looked at, and up to a segment before them; of one whose label nobody has read, twice as
-  /// many as are expected, or a few blocks'. Fewer threads than entries go through them in turns.
+  /// Entries of a buffer that are read, and up to a segment before them. Of a sparse buffer whose header nobody has read:
+  /// twice the expected entries, or those of a few blocks. Fewer threads than entries take several each.
   std::size_t Entries(const InboxRef& inbox) const {
     const std::size_t places = inbox.last - inbox.first + kBufferSegment;
     if (inbox.encoding != Encoding::kSparse) return places;

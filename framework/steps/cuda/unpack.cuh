@@ -9,7 +9,8 @@ namespace chatty::steps::cuda {
 
 namespace detail {
 
-/// A buffer as its label says it is, which one thread of the block reads for all: it may be in another device's memory.
+/// A buffer with the values of its header. One thread of the block reads the header for all: it may be in another device's
+/// memory.
 __device__ inline InboxRef OpenBuffer(const InboxRef& closed, std::size_t payload) {
   if (!closed.has_header) return closed;
   __shared__ std::uint32_t count;

@@ -1,6 +1,5 @@
 /// \file
-/// Packing on CPU threads: messages of halo vertices, and values of border vertices, into message buffers. Or messages go by
-/// atomics into the inboxes of their owners, without a buffer.
+/// Packing on CPU threads: messages of halo vertices, and values of border vertices, into message buffers.
 #pragma once
 
 #include <algorithm>
