@@ -19,7 +19,7 @@ constexpr std::size_t kOffsetsGrain = std::size_t{1} << 16;
 /// Whether offsets of so many edges are kept in 32 bits.
 bool Narrows(EdgeIndex edges) { return edges <= std::numeric_limits<std::uint32_t>::max(); }
 
-/// Of `entries` places among so many edges.
+/// Bytes of `entries` offsets into an array of so many edges.
 std::uint64_t OffsetsBytes(bool copies, std::uint64_t entries, EdgeIndex edges) {
   if (Narrows(edges)) return entries * sizeof(std::uint32_t);
   return copies ? entries * sizeof(EdgeIndex) : 0;
@@ -33,7 +33,7 @@ const LocalAdjacency* OneList(const Subgraph& subgraph) {
 }  // namespace
 
 std::uint64_t DeviceGraph::BytesFor(DeviceKind kind, const PartShape& part) {
-  const bool copies = kind != DeviceKind::kHost;  // what Place does
+  const bool copies = kind != DeviceKind::kHost;  // what Upload does
   std::uint64_t bytes = 0;
   const auto upload = [&](const PartShape::Rows& rows) {
     if (!rows.built) return;
@@ -55,7 +55,7 @@ std::uint64_t DeviceGraph::BytesFor(DeviceKind kind, const PartShape& part) {
 }
 
 template <class T>
-const T* DeviceGraph::Place(std::span<const T> data, Buffer<T>& buffer) {
+const T* DeviceGraph::Upload(std::span<const T> data, Buffer<T>& buffer) {
   if (device_->kind() == DeviceKind::kHost) {
     if (data.size_bytes() >= kPaysHugePages) MoveToHugePages(data.data(), data.size_bytes(), 0);
     return data.data();
@@ -70,32 +70,32 @@ const T* DeviceGraph::Place(std::span<const T> data, Buffer<T>& buffer) {
   return buffer.data();
 }
 
-OffsetsRef DeviceGraph::Upload(std::span<const EdgeIndex> places, EdgeIndex edges, Offsets& offsets) {
+OffsetsRef DeviceGraph::Upload(std::span<const EdgeIndex> offsets, EdgeIndex edges, Offsets& buffers) {
   OffsetsRef ref;
   if (Narrows(edges)) {
     // Narrowed on the way: half the bytes for every look-up.
     const auto narrow = [&](std::uint32_t* to, std::size_t begin, std::size_t n) {
-      for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<std::uint32_t>(places[begin + i]);
+      for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<std::uint32_t>(offsets[begin + i]);
     };
-    offsets.narrow = Buffer<std::uint32_t>(*device_, places.size());
-    bytes_ += offsets.narrow.bytes();
-    std::uint32_t* const to = offsets.narrow.data();
-    if (device_->kind() != DeviceKind::kHost && offsets.narrow.bytes() >= kLarge) {
-      uploader().CopyFilled(to, places.size(), narrow);
+    buffers.narrow = Buffer<std::uint32_t>(*device_, offsets.size());
+    bytes_ += buffers.narrow.bytes();
+    std::uint32_t* const to = buffers.narrow.data();
+    if (device_->kind() != DeviceKind::kHost && buffers.narrow.bytes() >= kLarge) {
+      uploader().CopyFilled(to, offsets.size(), narrow);
     } else {
       const bool here = device_->kind() == DeviceKind::kHost;
-      Array<std::uint32_t> copied(here ? 0 : places.size());
+      Array<std::uint32_t> copied(here ? 0 : offsets.size());
       std::uint32_t* const from = here ? to : copied.data();
-      ParallelChunks(places.size(), threads_, kOffsetsGrain,
+      ParallelChunks(offsets.size(), threads_, kOffsetsGrain,
                      [&](std::size_t begin, std::size_t end) { narrow(from + begin, begin, end - begin); });
       if (!here) {
         device_->CopyIn(to, from, copied.bytes(), device_->stream());
         device_->stream().Synchronize();  // `copied` goes out of scope
       }
     }
-    ref.narrow = offsets.narrow.data();
+    ref.narrow = buffers.narrow.data();
   } else {
-    ref.wide = Place(places, offsets.wide);
+    ref.wide = Upload(offsets, buffers.wide);
   }
   return ref;
 }
@@ -103,12 +103,12 @@ OffsetsRef DeviceGraph::Upload(std::span<const EdgeIndex> places, EdgeIndex edge
 AdjacencyRef DeviceGraph::Upload(const LocalAdjacency& adjacency, Rows& rows) {
   AdjacencyRef ref;
   ref.offsets = Upload(adjacency.offsets, adjacency.neighbours.size(), rows.offsets);
-  ref.neighbours = Place(adjacency.neighbours, rows.neighbours);
+  ref.neighbours = Upload(adjacency.neighbours, rows.neighbours);
   std::visit(
       [&](const auto& weights) {
         if constexpr (!std::is_same_v<std::decay_t<decltype(weights)>, std::monostate>) {
           const std::span<const std::byte> raw = std::as_bytes(weights);
-          ref.weights = Place(raw, rows.weights);
+          ref.weights = Upload(raw, rows.weights);
         }
       },
       adjacency.weights);
@@ -148,20 +148,20 @@ DeviceGraph::DeviceGraph(Device& device, const Subgraph& subgraph, int threads)
   if (!subgraph.halo_words.empty()) {
     Buffer<HaloWord> words;
     const std::size_t held = bytes_;
-    Place(subgraph.halo_words.span(), words);
+    Upload(subgraph.halo_words.span(), words);
     bytes_ = held;  // not for long
     if (subgraph.forward && subgraph.forward->global) Rename(*subgraph.forward, forward_, words);
     if (subgraph.reverse && subgraph.reverse != subgraph.forward && subgraph.reverse->global) {
       Rename(*subgraph.reverse, reverse_, words);
     }
   }
-  if (!subgraph.identity) ref_.global_ids = Place(subgraph.global_ids.span(), global_ids_);
-  ref_.out_degrees = Place(subgraph.out_degrees.span(), out_degrees_);
-  ref_.in_degrees = subgraph.symmetric ? ref_.out_degrees : Place(subgraph.in_degrees.span(), in_degrees_);
+  if (!subgraph.identity) ref_.global_ids = Upload(subgraph.global_ids.span(), global_ids_);
+  ref_.out_degrees = Upload(subgraph.out_degrees.span(), out_degrees_);
+  ref_.in_degrees = subgraph.symmetric ? ref_.out_degrees : Upload(subgraph.in_degrees.span(), in_degrees_);
   // Steps count the work of both directions; one that was not built stands in with the other's and is never taken.
   if (!subgraph.forward) ref_.forward = ref_.reverse;
   if (!subgraph.reverse) ref_.reverse = ref_.forward;
-  ref_.halo_begin = Place(std::span<const LocalId>(subgraph.halo_begin), halo_begin_);
+  ref_.halo_begin = Upload(std::span<const LocalId>(subgraph.halo_begin), halo_begin_);
   ref_.lesser_end = subgraph.halo_begin[subgraph.part];
   ref_.ranges = PartsAreRanges(subgraph);
   if (ref_.ranges) ref_.first_id = subgraph.Global(0);
@@ -177,8 +177,8 @@ DeviceGraph::DeviceGraph(Device& device, const Subgraph& subgraph, int threads)
   for (PartId q = 0; q < subgraph.parts && q < subgraph.border.size(); ++q) {
     std::copy(subgraph.border[q].begin(), subgraph.border[q].end(), border_vertices_host_.begin() + border_begin_host_[q]);
   }
-  border_.begin = Place(std::span<const LocalId>(border_begin_host_.span()), border_begin_);
-  border_.vertices = Place(std::span<const LocalId>(border_vertices_host_.span()), border_vertices_);
+  border_.begin = Upload(std::span<const LocalId>(border_begin_host_.span()), border_begin_);
+  border_.vertices = Upload(std::span<const LocalId>(border_vertices_host_.span()), border_vertices_);
   device.stream().Synchronize();
   uploader_.reset();
 }

@@ -48,13 +48,14 @@ class DeviceGraph {
     Buffer<std::byte> weights;
   };
   /// Offsets into an array of `edges`.
-  OffsetsRef Upload(std::span<const EdgeIndex> places, EdgeIndex edges, Offsets& offsets);
+  OffsetsRef Upload(std::span<const EdgeIndex> offsets, EdgeIndex edges, Offsets& buffers);
   AdjacencyRef Upload(const LocalAdjacency& adjacency, Rows& rows);
   /// Converts neighbours on a GPU to local ids.
   void Rename(const LocalAdjacency& adjacency, Rows& rows, const Buffer<HaloWord>& words);
   Uploader& uploader();
+  /// `data` for the device: a copy in `buffer`, or on a host device the data in place.
   template <class T>
-  const T* Place(std::span<const T> data, Buffer<T>& buffer);
+  const T* Upload(std::span<const T> data, Buffer<T>& buffer);
 
   Device* device_;
   const Subgraph* subgraph_;
