@@ -47,14 +47,14 @@ struct BlockTeam {
 /// Where a block counts equal messages: a table for each warp, or one for all.
 template <class Message>
 struct CountTempStorage {
-  /// Of a warp's table. One more is for messages that look like a free place.
-  static constexpr unsigned kPlaces = 2048 / sizeof(Message);
-  Message values[kWarps * (kPlaces + 1)];
-  std::uint32_t counts[kWarps * (kPlaces + 1)];
+  /// Of a warp's table. One more is for messages that equal the value of a free slot.
+  static constexpr unsigned kSlots = 2048 / sizeof(Message);
+  Message values[kWarps * (kSlots + 1)];
+  std::uint32_t counts[kWarps * (kSlots + 1)];
 };
 
-/// Counts the messages to v in a table of at most `capacity` places, a power of two, and one more. Returns whether all found
-/// a place; then the first *runs places are taken, and no others. *size is what came.
+/// Counts the messages to v in a table of at most `capacity` slots, a power of two, and one more. Returns whether all found
+/// a slot; then the first *runs slots are taken, and no others. *size is the number of messages.
 template <class P, class Team>
 __device__ bool CountTogether(const StateRef<P>& s, LocalId v, const RoundOf<P>& round, bool all_active,
                               MessageOf<P>* values, std::uint32_t* counts, unsigned capacity, std::uint32_t* size,
@@ -64,9 +64,9 @@ __device__ bool CountTogether(const StateRef<P>& s, LocalId v, const RoundOf<P>&
   constexpr unsigned kProbes = 64;
   constexpr auto kFree = static_cast<Message>(~Word{0});
   const EdgeIndex begin = s.graph.reverse.offsets[v], end = s.graph.reverse.offsets[v + 1];
-  unsigned places = 64;  // no more than the row needs, for all are looked at
-  while (places < capacity && places < 2 * (end - begin)) places *= 2;
-  for (unsigned i = Team::rank(); i <= places; i += Team::kWidth) {
+  unsigned slots = 64;  // no more than the row needs, for all are looked at
+  while (slots < capacity && slots < 2 * (end - begin)) slots *= 2;
+  for (unsigned i = Team::rank(); i <= slots; i += Team::kWidth) {
     values[i] = kFree;
     counts[i] = 0;
   }
@@ -79,13 +79,13 @@ __device__ bool CountTogether(const StateRef<P>& s, LocalId v, const RoundOf<P>&
     if (!GatherEdge(s, s.graph.reverse.neighbours[e], v, e, all_active, round, false, &message)) continue;
     mine += 1;
     if (message == kFree) {
-      atomicAdd(counts + places, 1u);
+      atomicAdd(counts + slots, 1u);
       continue;
     }
     unsigned at = static_cast<unsigned>((static_cast<std::uint64_t>(message) * 0x9e3779b97f4a7c15ull) >> 40);
     fits = false;
     for (unsigned probe = 0; probe < kProbes && !fits; ++probe, ++at) {
-      at &= places - 1;
+      at &= slots - 1;
       const auto held = static_cast<Message>(
           atomicCAS(reinterpret_cast<Word*>(values + at), static_cast<Word>(kFree), static_cast<Word>(message)));
       if (held != kFree && held != message) continue;
@@ -99,10 +99,10 @@ __device__ bool CountTogether(const StateRef<P>& s, LocalId v, const RoundOf<P>&
   // One thread will walk the runs, so they move together first: never beyond where others are still to be read.
   if (Team::rank() < 32) {
     unsigned taken = 0;
-    for (unsigned base = 0; base <= places; base += 32) {
+    for (unsigned base = 0; base <= slots; base += 32) {
       const unsigned i = base + Lane();
-      const std::uint32_t count = i <= places ? counts[i] : 0;
-      const Message value = i <= places ? values[i] : Message{};
+      const std::uint32_t count = i <= slots ? counts[i] : 0;
+      const Message value = i <= slots ? values[i] : Message{};
       const unsigned have = __ballot_sync(kFull, count != 0);
       __syncwarp();
       if (count != 0) {
@@ -172,7 +172,7 @@ __device__ void Collect(const Group& group, const StateRef<P>& s, const RoundOf<
         tally.edges += s.graph.forward.degree(v);
       }
     };
-    const auto one = [&](LocalId v, auto team, unsigned place) {
+    const auto one = [&](LocalId v, auto team, unsigned table) {
       using Team = decltype(team);
       const EdgeIndex begin = s.graph.reverse.offsets[v], end = s.graph.reverse.offsets[v + 1];
       if constexpr (Traits<P>::kStationary) {
@@ -182,16 +182,16 @@ __device__ void Collect(const Group& group, const StateRef<P>& s, const RoundOf<
         }
       }
       if (Team::rank() == 0) scanned += end - begin;
-      std::uint32_t* const size = &kept[place];
+      std::uint32_t* const size = &kept[table];
       constexpr bool kWarp = std::is_same_v<Team, detail::WarpTeam>;
-      constexpr unsigned kPlaces = Memory::kPlaces;
-      Message* const values = temp_storage.values + place * (kPlaces + 1);
-      std::uint32_t *const counts = temp_storage.counts + place * (kPlaces + 1), *const runs = &runs_kept[place];
+      constexpr unsigned kSlots = Memory::kSlots;
+      Message* const values = temp_storage.values + table * (kSlots + 1);
+      std::uint32_t *const counts = temp_storage.counts + table * (kSlots + 1), *const runs = &runs_kept[table];
       bool counted = true;
       if (kWarp && end - begin <= 32) {
         detail::CountInWarp(s, v, round, all_active, values, counts, size, runs);
       } else {
-        counted = detail::CountTogether<P, Team>(s, v, round, all_active, values, counts, kWarp ? kPlaces : kWarps * kPlaces,
+        counted = detail::CountTogether<P, Team>(s, v, round, all_active, values, counts, kWarp ? kSlots : kWarps * kSlots,
                                                  size, runs);
       }
       if (counted) {
