@@ -95,7 +95,7 @@ CHATTY_FN bool PacksFor(const OutboxRef& outbox, std::uint32_t owner) {
   return outbox.for_all != nullptr || outbox.buffer[owner] != nullptr;
 }
 
-/// Calls visit(place in Control, buffer, first halo vertex, entries, encoding) for each buffer of messages to pack.
+/// Calls visit(index in Control, buffer, first halo vertex, entries, encoding) for each buffer of messages to pack.
 template <class P, class Visit>
 CHATTY_FN void ForEachMessageBuffer(const StateRef<P>& s, const OutboxRef& outbox, Visit&& visit) {
   if (outbox.for_all != nullptr) {
@@ -111,7 +111,7 @@ CHATTY_FN void ForEachMessageBuffer(const StateRef<P>& s, const OutboxRef& outbo
   }
 }
 
-/// Calls visit(place in Control, buffer, its vertices, entries, encoding) for each buffer of shared values to pack.
+/// Calls visit(index in Control, buffer, its vertices, entries, encoding) for each buffer of shared values to pack.
 template <class P, class Visit>
 CHATTY_FN void ForEachSharedBuffer(const StateRef<P>& s, const OutboxRef& outbox, const SharedPlan& plan, Visit&& visit) {
   if (outbox.for_all != nullptr) {
@@ -126,9 +126,10 @@ CHATTY_FN void ForEachSharedBuffer(const StateRef<P>& s, const OutboxRef& outbox
 
 /// Writes the header of a packed buffer of `size` entries from the counters.
 CHATTY_FN void WriteHeader(std::byte* buffer, std::size_t size, std::size_t payload, const Control& control,
-                           std::uint32_t place) {
+                           std::uint32_t buffer_index) {
   *reinterpret_cast<BufferHeader*>(buffer + HeaderOffset(size, payload)) = {
-      atomics::Load(&control.buffer_count[place]), static_cast<Encoding>(atomics::Load(&control.buffer_encoding[place]))};
+      atomics::Load(&control.buffer_count[buffer_index]),
+      static_cast<Encoding>(atomics::Load(&control.buffer_encoding[buffer_index]))};
 }
 /// An inbox with its header's values, if any.
 CHATTY_FN InboxRef ReadHeader(InboxRef inbox, std::size_t payload) {

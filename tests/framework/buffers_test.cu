@@ -62,15 +62,15 @@ __global__ void PackBuffer(Encoding encoding, Way way, std::size_t size, std::ui
   }
 }
 
-/// `places`: a lane a place, in order, in place of a lane an entry.
+/// `in_order`: a lane for each index, in order, rather than a lane for each entry.
 template <class T>
-__global__ void UnpackBuffer(InboxRef inbox, bool places, std::uint32_t* seen, Slot<T>* values) {
+__global__ void UnpackBuffer(InboxRef inbox, bool in_order, std::uint32_t* seen, Slot<T>* values) {
   __shared__ std::uint16_t lists[steps::cuda::kWarps][kBufferSegment];
   const steps::cuda::Grid grid;
   const auto take_in = [&](const auto& batch) {
     for (unsigned k = 0; k < std::decay_t<decltype(batch)>::kCount; ++k) {
       const std::uint32_t of_first = __shfl_sync(steps::cuda::kFull, batch.index[k], 0);
-      if (places && inbox.encoding != Encoding::kSparse && batch.index[k] - of_first != steps::cuda::Lane()) {
+      if (in_order && inbox.encoding != Encoding::kSparse && batch.index[k] - of_first != steps::cuda::Lane()) {
         atomicAdd(&seen[inbox.size], 1u);
       }
       if (!batch.present[k]) continue;
@@ -79,7 +79,7 @@ __global__ void UnpackBuffer(InboxRef inbox, bool places, std::uint32_t* seen, S
     }
   };
   if (inbox.encoding == Encoding::kSparse) return packing::ForEachPair<Slot<T>>(grid, inbox, take_in);
-  if (places) return packing::ForEachPlace<Slot<T>>(grid, inbox, take_in);
+  if (in_order) return packing::ForEachIndex<Slot<T>>(grid, inbox, take_in);
   packing::ForEachSet<Slot<T>>(grid, inbox, lists, take_in);
 }
 

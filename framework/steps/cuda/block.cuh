@@ -208,14 +208,14 @@ class WarpRows {
     total_ = __shfl_sync(kFull, inclusive_, 31);
   }
   __device__ unsigned total() const { return total_; }
-  /// The lane whose row holds position k, and k's place in it. For k at or past total(), some valid lane.
-  __device__ unsigned Owner(unsigned k, unsigned* place) const {
+  /// The lane whose row holds position k, and the position of k in that row. For k at or past total(), some valid lane.
+  __device__ unsigned Owner(unsigned k, unsigned* position) const {
     unsigned owner = 0;
     for (unsigned step = 16; step > 0; step /= 2) {
       const unsigned end = __shfl_sync(kFull, inclusive_, owner + step - 1);
       if (end <= k) owner += step;
     }
-    *place = k - __shfl_sync(kFull, exclusive_, owner);
+    *position = k - __shfl_sync(kFull, exclusive_, owner);
     return owner;
   }
 

@@ -25,13 +25,13 @@ __device__ void BitmapToQueue(const Group& group, const StateRef<P>& s) {
        base += std::size_t{BlockCount(group)} * kBlock) {
     const std::size_t w = base + threadIdx.x;
     const std::uint32_t word = w < words ? s.active[w] & bits::Mask(w, s.graph.owned) : 0;
-    unsigned place, all;
-    Scan(storage).ExclusiveSum(static_cast<unsigned>(__popc(word)), place, all);
+    unsigned position, all;
+    Scan(storage).ExclusiveSum(static_cast<unsigned>(__popc(word)), position, all);
     if (threadIdx.x == 0 && all != 0) begin = atomics::Add<true>(&s.control->next_count, all);  // one addition a block
     __syncthreads();
-    place += all != 0 ? begin : 0;
+    position += all != 0 ? begin : 0;
     for (std::uint32_t rest = word; rest != 0; rest &= rest - 1) {
-      s.next[place++] = static_cast<LocalId>(w * 32 + __ffs(rest) - 1);
+      s.next[position++] = static_cast<LocalId>(w * 32 + __ffs(rest) - 1);
     }
     __syncthreads();  // before the next words' scan, and their begin
   }

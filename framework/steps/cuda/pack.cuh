@@ -9,18 +9,18 @@ namespace chatty::steps::cuda {
 
 namespace detail {
 
-/// Puts one record of every lane with `keep` into the lane's buffer, which is counted at `place`: a buffer a place. All
-/// lanes call it.
+/// Puts one record of every lane with `keep` into the lane's buffer, whose index in Control is `buffer_index`. All lanes
+/// call it.
 template <class Payload>
-__device__ void PackRecord(Control* control, std::byte* buffer, std::uint32_t place, std::uint32_t index,
+__device__ void PackRecord(Control* control, std::byte* buffer, std::uint32_t buffer_index, std::uint32_t index,
                            const Payload& payload, bool keep) {
   const unsigned keepers = __ballot_sync(kFull, keep);
   if (keepers == 0) return;
-  const unsigned same = __match_any_sync(kFull, keep ? place : kMaxDevices);
+  const unsigned same = __match_any_sync(kFull, keep ? buffer_index : kMaxDevices);
   if (!keep) return;
   const unsigned leader = __ffs(same) - 1;
   unsigned base = 0;
-  if (Lane() == leader) base = atomicAdd(&control->buffer_count[place], __popc(same));
+  if (Lane() == leader) base = atomicAdd(&control->buffer_count[buffer_index], __popc(same));
   base = __shfl_sync(same, base, leader);
   StoreRecord(buffer, base + __popc(same & ((1u << Lane()) - 1)), index, payload);
 }
@@ -28,11 +28,11 @@ __device__ void PackRecord(Control* control, std::byte* buffer, std::uint32_t pl
 /// What a block has of a buffer, to be written line by line: the buffer may be on another device, to which each store that
 /// is not a whole line is as long.
 struct PackTempStorage {
-  static constexpr unsigned kPlaces = kBlock * 32;
-  static_assert(kPlaces <= 1u << 16, "places are listed in 16 bits");
-  std::uint16_t list[kPlaces];    ///< those that are set
-  unsigned begin_of[kWarps + 1];  ///< in the list, the places of each warp; and their number
-  unsigned begin;                 ///< in the buffer
+  static constexpr unsigned kMaxListed = kBlock * 32;
+  static_assert(kMaxListed <= 1u << 16, "entries are listed in 16 bits");
+  std::uint16_t list[kMaxListed];  ///< entries that are set
+  unsigned begin_of[kWarps + 1];   ///< in the list, the entries of each warp; and their number
+  unsigned begin;                  ///< in the buffer
 };
 
 /// @{
@@ -104,15 +104,15 @@ struct ActiveBorder {
 
 /// Bitmap encoding: bits, and the payloads of the entries that are set. `kSparse`: sparse encoding of the same entries.
 /// Warps have up to 32 words each. A block reserves room for all of its entries with one addition: additions to one counter
-/// are serial. `places`: a TouchedHalo or an ActiveBorder. `value(i)` returns the payload of entry i; `done(i)` is called
+/// are serial. `entries`: a TouchedHalo or an ActiveBorder. `value(i)` returns the payload of entry i; `done(i)` is called
 /// once that has been read.
-template <class Payload, bool kSparse = false, class Group, class Places, class Value, class Done>
+template <class Payload, bool kSparse = false, class Group, class Entries, class Value, class Done>
 __device__ void PackBitmap(const Group& group, PackTempStorage& temp_storage, std::byte* buffer, std::uint32_t* count,
-                           const Places& places, Value&& value, Done&& done) {
+                           const Entries& entries, Value&& value, Done&& done) {
   constexpr bool kPayload = kWireBytes < Payload >> 0;
   static_assert(kPayload || kSparse, "where bits say all, PackBits is quicker");
   constexpr unsigned kAtOnce = kEntriesAtOnce<Payload>;
-  const std::size_t size = places.size;
+  const std::size_t size = entries.size;
   auto* const words = reinterpret_cast<std::uint32_t*>(buffer);
   auto* const segments = reinterpret_cast<std::uint32_t*>(buffer + SegmentsOffset(size));
   // A small buffer is spread over all blocks, fewer words a warp; over a quarter of them where little is set, for additions
@@ -122,9 +122,9 @@ __device__ void PackBitmap(const Group& group, PackTempStorage& temp_storage, st
   while (lanes > kSegmentWords && size <= blocks * kWarps * (lanes / 2) * 32) lanes /= 2;
   const std::size_t chunk = std::size_t{kWarps} * lanes * 32;
   for (std::size_t base = BlockRank(group) * chunk; base < size; base += BlockCount(group) * chunk) {
-    const std::size_t first = base + std::size_t{Warp()} * lanes * 32, place = first + Lane() * 32;
-    const std::uint32_t mine = first < size ? places.Words(first, lanes) : 0;
-    if (mine != 0) places.Release(place, mine);
+    const std::size_t first = base + std::size_t{Warp()} * lanes * 32, entry = first + Lane() * 32;
+    const std::uint32_t mine = first < size ? entries.Words(first, lanes) : 0;
+    if (mine != 0) entries.Release(entry, mine);
     const auto set = static_cast<unsigned>(__popc(mine));
     const unsigned in_warp = __reduce_add_sync(kFull, set);
     if (Lane() == 0) temp_storage.begin_of[Warp() + 1] = in_warp;
@@ -140,9 +140,9 @@ __device__ void PackBitmap(const Group& group, PackTempStorage& temp_storage, st
     ListSet(mine, lanes, Warp() * lanes * 32, temp_storage.list + in_list);
     if constexpr (!kSparse) {
       const unsigned before = in_list + InclusiveSumOfWarp(set) - set;
-      if (Lane() < lanes && place < size) {
-        words[place / 32] = mine;
-        if (Lane() % kSegmentWords == 0) segments[place / kBufferSegment] = temp_storage.begin + before;
+      if (Lane() < lanes && entry < size) {
+        words[entry / 32] = mine;
+        if (Lane() % kSegmentWords == 0) segments[entry / kBufferSegment] = temp_storage.begin + before;
       }
     }
     __syncthreads();
@@ -175,32 +175,32 @@ __device__ void PackBitmap(const Group& group, PackTempStorage& temp_storage, st
 
 /// Bitmap encoding where bits say all: a thread has a word at a time.
 template <class Group>
-__device__ void PackBits(const Group& group, std::byte* buffer, std::uint32_t* count, const TouchedHalo& places) {
+__device__ void PackBits(const Group& group, std::byte* buffer, std::uint32_t* count, const TouchedHalo& entries) {
   const std::size_t stride = std::size_t{BlockCount(group)} * kBlock;
   std::uint32_t set = 0;
-  for (std::size_t w = std::size_t{BlockRank(group)} * kBlock + threadIdx.x; w < bits::Words(places.size); w += stride) {
-    const std::uint32_t word = places.Word(w * 32);
+  for (std::size_t w = std::size_t{BlockRank(group)} * kBlock + threadIdx.x; w < bits::Words(entries.size); w += stride) {
+    const std::uint32_t word = entries.Word(w * 32);
     reinterpret_cast<std::uint32_t*>(buffer)[w] = word;
-    if (word != 0) places.Release(w * 32, word);
+    if (word != 0) entries.Release(w * 32, word);
     set += static_cast<std::uint32_t>(__popc(word));
   }
   AddFromBlock(count, set);
 }
 /// Or a warp has a segment.
 template <class Group>
-__device__ void PackBits(const Group& group, std::byte* buffer, std::uint32_t* count, const ActiveBorder& places) {
-  const std::size_t all = bits::Words(places.size), warps = std::size_t{BlockCount(group)} * kWarps;
+__device__ void PackBits(const Group& group, std::byte* buffer, std::uint32_t* count, const ActiveBorder& entries) {
+  const std::size_t all = bits::Words(entries.size), warps = std::size_t{BlockCount(group)} * kWarps;
   std::uint32_t set = 0;
   for (std::size_t first = (std::size_t{BlockRank(group)} * kWarps + Warp()) * kSegmentWords; first < all;
        first += warps * kSegmentWords) {
-    const std::uint32_t mine = places.Segment(first * 32);
+    const std::uint32_t mine = entries.Segment(first * 32);
     if (Lane() < kSegmentWords && first + Lane() < all) reinterpret_cast<std::uint32_t*>(buffer)[first + Lane()] = mine;
     set += static_cast<std::uint32_t>(__popc(mine));
   }
   AddFromBlock(count, set);
 }
 
-/// Dense encoding: a payload for every place. `value` and `done`: as of PackBitmap.
+/// Dense encoding: a payload for every entry. `value` and `done`: as of PackBitmap.
 template <class Payload, class Group, class Value, class Done>
 __device__ void PackDense(const Group& group, std::byte* buffer, std::uint32_t* count, std::size_t size, Value&& value,
                           Done&& done) {
@@ -224,13 +224,13 @@ __device__ void PackDense(const Group& group, std::byte* buffer, std::uint32_t* 
   }
 }
 
-/// The last block of a grid that has packed writes the buffers' headers: for_each(write) calls write(place in Control,
+/// The last block of a grid that has packed writes the buffers' headers: for_each(write) calls write(index in Control,
 /// buffer, its entries) for each buffer. All threads call it.
 template <class Group, class ForEachBuffer>
 __device__ void WriteHeaders(const Group& group, Control* control, std::size_t payload, ForEachBuffer&& for_each) {
   if (!IsLastBlock(group, &control->packed)) return;
-  for_each([&](std::uint32_t place, std::byte* buffer, std::size_t size) {
-    if (threadIdx.x == place) WriteHeader(buffer, size, payload, *control, place);
+  for_each([&](std::uint32_t buffer_index, std::byte* buffer, std::size_t size) {
+    if (threadIdx.x == buffer_index) WriteHeader(buffer, size, payload, *control, buffer_index);
   });
 }
 
@@ -259,11 +259,11 @@ __device__ void PackMessagesAs(const Group& group, const StateRef<P>& s, const O
   const bool few = queued && in_queue < (s.graph.local - s.graph.owned) / kFew + kBlock;
   bool pairs = false;
   ForEachMessageBuffer(
-      s, outbox, [&](std::uint32_t place, std::byte* buffer, LocalId first, LocalId size, Encoding encoding) {
-        std::uint32_t* const count = &s.control->buffer_count[place];
+      s, outbox, [&](std::uint32_t buffer_index, std::byte* buffer, LocalId first, LocalId size, Encoding encoding) {
+        std::uint32_t* const count = &s.control->buffer_count[buffer_index];
         if (BlockRank(group) == 0 && threadIdx.x == 0)
-          s.control->buffer_encoding[place] = static_cast<std::uint32_t>(encoding);
-        const TouchedHalo places{s.touched, first, size};
+          s.control->buffer_encoding[buffer_index] = static_cast<std::uint32_t>(encoding);
+        const TouchedHalo entries{s.touched, first, size};
         const auto value = [&](std::uint32_t i) { return look(first + LocalId{i}); };
         const auto done = [&](std::uint32_t i) { empty(first + LocalId{i}); };
         if (encoding == Encoding::kDense) {
@@ -273,11 +273,11 @@ __device__ void PackMessagesAs(const Group& group, const StateRef<P>& s, const O
           });
         } else if (encoding == Encoding::kSparse) {
           pairs = true;
-          if (!few) detail::PackBitmap<Payload, /*kSparse=*/true>(group, temp_storage, buffer, count, places, value, done);
+          if (!few) detail::PackBitmap<Payload, /*kSparse=*/true>(group, temp_storage, buffer, count, entries, value, done);
         } else if constexpr (kWireBytes < Payload >> 0) {
-          detail::PackBitmap<Payload>(group, temp_storage, buffer, count, places, value, done);
+          detail::PackBitmap<Payload>(group, temp_storage, buffer, count, entries, value, done);
         } else {
-          detail::PackBits(group, buffer, count, places);
+          detail::PackBits(group, buffer, count, entries);
         }
       });
   if (!pairs || !few) return;
@@ -287,11 +287,11 @@ __device__ void PackMessagesAs(const Group& group, const StateRef<P>& s, const O
     LocalId h = kNoLocal;
     if (i < in_queue) h = s.touched_halo[i];
     Payload payload{};
-    std::uint32_t place = 0;
+    std::uint32_t buffer_index = 0;
     bool keep = false;
     if (h != kNoLocal) {
       const std::uint32_t owner = s.graph.HaloOwner(h);
-      place = for_all ? s.graph.part : owner;
+      buffer_index = for_all ? s.graph.part : owner;
       keep = (for_all || (outbox.buffer[owner] != nullptr && MessageEncoding(s, owner) == Encoding::kSparse)) && touched(h);
       if (keep) {
         clear(h);
@@ -299,9 +299,9 @@ __device__ void PackMessagesAs(const Group& group, const StateRef<P>& s, const O
         empty(h);
       }
     }
-    const LocalId first = for_all ? s.graph.owned : s.graph.halo_begin[place];
-    detail::PackRecord(s.control, for_all ? outbox.for_all : outbox.buffer[place], place, keep ? h - first : 0, payload,
-                       keep);
+    const LocalId first = for_all ? s.graph.owned : s.graph.halo_begin[buffer_index];
+    detail::PackRecord(s.control, for_all ? outbox.for_all : outbox.buffer[buffer_index], buffer_index, keep ? h - first : 0,
+                       payload, keep);
   }
 }
 
@@ -316,8 +316,8 @@ __device__ void PackMessages(const Group& group, const StateRef<P>& s, const Out
       s, [&](auto payload) { detail::PackMessagesAs<P, decltype(payload)>(group, s, outbox, queued, temp_storage); });
   if (!outbox.has_header) return;
   detail::WriteHeaders(group, s.control, MessageWireBytes(s), [&](auto&& write) {
-    ForEachMessageBuffer(s, outbox, [&](std::uint32_t place, std::byte* buffer, LocalId, LocalId size, Encoding) {
-      write(place, buffer, size);
+    ForEachMessageBuffer(s, outbox, [&](std::uint32_t buffer_index, std::byte* buffer, LocalId, LocalId size, Encoding) {
+      write(buffer_index, buffer, size);
     });
   });
 }
@@ -327,31 +327,31 @@ template <class P, class Group>
 __device__ void PackShared(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, const SharedPlan& plan) {
   using Payload = SharedSlot<P>;
   __shared__ detail::PackTempStorage temp_storage;
-  ForEachSharedBuffer(s, outbox, plan,
-                      [&](std::uint32_t place, std::byte* buffer, const LocalId* vertices, LocalId size, Encoding encoding) {
-                        std::uint32_t* const count = &s.control->buffer_count[place];
-                        if (BlockRank(group) == 0 && threadIdx.x == 0)
-                          s.control->buffer_encoding[place] = static_cast<std::uint32_t>(encoding);
-                        const detail::ActiveBorder places{s.active, vertices, size, plan.all};
-                        const auto value = [&](std::size_t i) { return LoadShared(s, vertices[i]); };
-                        const auto done = [](std::uint32_t) {};
-                        if (encoding == Encoding::kBitmap) {
-                          if constexpr (kWireBytes < Payload >> 0) {
-                            return detail::PackBitmap<Payload>(group, temp_storage, buffer, count, places, value, done);
-                          } else {
-                            return detail::PackBits(group, buffer, count, places);
-                          }
-                        }
-                        if (encoding == Encoding::kDense)
-                          return detail::PackDense<Payload>(group, buffer, count, size, value, done);
-                        detail::PackBitmap<Payload, /*kSparse=*/true>(group, temp_storage, buffer, count, places, value,
-                                                                      done);
-                      });
+  ForEachSharedBuffer(
+      s, outbox, plan,
+      [&](std::uint32_t buffer_index, std::byte* buffer, const LocalId* vertices, LocalId size, Encoding encoding) {
+        std::uint32_t* const count = &s.control->buffer_count[buffer_index];
+        if (BlockRank(group) == 0 && threadIdx.x == 0)
+          s.control->buffer_encoding[buffer_index] = static_cast<std::uint32_t>(encoding);
+        const detail::ActiveBorder entries{s.active, vertices, size, plan.all};
+        const auto value = [&](std::size_t i) { return LoadShared(s, vertices[i]); };
+        const auto done = [](std::uint32_t) {};
+        if (encoding == Encoding::kBitmap) {
+          if constexpr (kWireBytes < Payload >> 0) {
+            return detail::PackBitmap<Payload>(group, temp_storage, buffer, count, entries, value, done);
+          } else {
+            return detail::PackBits(group, buffer, count, entries);
+          }
+        }
+        if (encoding == Encoding::kDense) return detail::PackDense<Payload>(group, buffer, count, size, value, done);
+        detail::PackBitmap<Payload, /*kSparse=*/true>(group, temp_storage, buffer, count, entries, value, done);
+      });
   if (!outbox.has_header) return;
   detail::WriteHeaders(group, s.control, kWireBytes<Payload>, [&](auto&& write) {
-    ForEachSharedBuffer(
-        s, outbox, plan,
-        [&](std::uint32_t place, std::byte* buffer, const LocalId*, LocalId size, Encoding) { write(place, buffer, size); });
+    ForEachSharedBuffer(s, outbox, plan,
+                        [&](std::uint32_t buffer_index, std::byte* buffer, const LocalId*, LocalId size, Encoding) {
+                          write(buffer_index, buffer, size);
+                        });
   });
 }
 }  // namespace chatty::steps::cuda

@@ -19,7 +19,7 @@ namespace {
 constexpr unsigned kThreads = 256;
 /// One edge of so many is looked at to see who is asked for often.
 constexpr EdgeIndex kSampled = 16;
-constexpr std::uint32_t kCounts = PlaceOrder::kCounts;
+constexpr std::uint32_t kCounts = SourceOrder::kCounts;
 
 cudaStream_t StreamOf(Device& device) { return static_cast<cudaStream_t>(device.stream().native()); }
 unsigned Blocks(const Device& device, std::size_t items) {
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ std::uint32_t mine[kCounts];
   for (unsigned c = threadIdx.x; c < kCounts; c += kThreads) mine[c] = 0;
   __syncthreads();
-  for (std::size_t v = First(); v < local; v += Stride()) atomicAdd(&mine[PlaceOrder::Capped(counts[v])], 1u);
+  for (std::size_t v = First(); v < local; v += Stride()) atomicAdd(&mine[SourceOrder::Capped(counts[v])], 1u);
   __syncthreads();
   for (unsigned c = threadIdx.x; c < kCounts; c += kThreads) {
     if (mine[c] != 0) atomicAdd(&vertices[c], mine[c]);
@@ -51,28 +51,28 @@ __global__ void __launch_bounds__(kThreads)
 /// Hubs in the upper half of a word, others that have been counted in the lower.
 struct Classify {
   const std::uint32_t* counts;
-  PlaceOrder order;
+  SourceOrder order;
   __host__ __device__ std::uint64_t operator()(std::size_t v) const {
     return order.IsHub(counts[v]) ? std::uint64_t{1} << 32 : counts[v] > 0 ? 1 : 0;
   }
 };
 /// Hubs first, then who has been counted, then the others, each in the order of their ids, in which they are written.
 __global__ void __launch_bounds__(kThreads)
-    FindPlaces(Classify classify, const std::uint64_t* before, std::size_t local, LocalId* places, LocalId* ids) {
+    FindPositions(Classify classify, const std::uint64_t* before, std::size_t local, LocalId* positions, LocalId* ids) {
   const auto hubs = static_cast<LocalId>(classify.order.hubs), counted = static_cast<LocalId>(classify.order.counted);
   for (std::size_t v = First(); v < local; v += Stride()) {
     const std::uint64_t kind = classify(v), below = before[v];
     const auto hubs_below = static_cast<LocalId>(below >> 32), counted_below = static_cast<LocalId>(below);
-    const LocalId place = kind > 1    ? hubs_below
-                          : kind == 1 ? hubs + counted_below
-                                      : hubs + counted + (static_cast<LocalId>(v) - hubs_below - counted_below);
-    places[v] = place;
-    ids[place] = static_cast<LocalId>(v);
+    const LocalId position = kind > 1    ? hubs_below
+                             : kind == 1 ? hubs + counted_below
+                                         : hubs + counted + (static_cast<LocalId>(v) - hubs_below - counted_below);
+    positions[v] = position;
+    ids[position] = static_cast<LocalId>(v);
   }
 }
 __global__ void __launch_bounds__(kThreads)
-    PlaceSources(const LocalId* neighbours, const LocalId* places, std::size_t edges, LocalId* sources) {
-  for (std::size_t e = First(); e < edges; e += Stride()) sources[e] = places[neighbours[e]];
+    FindSourcePositions(const LocalId* neighbours, const LocalId* positions, std::size_t edges, LocalId* sources) {
+  for (std::size_t e = First(); e < edges; e += Stride()) sources[e] = positions[neighbours[e]];
 }
 
 /// How far sources are from targets, a lane a row; and of which words' vertices that cannot be said.
@@ -171,7 +171,7 @@ void PackedRows::Order(const DeviceGraph& graph, std::size_t shared_bytes) {
   const cudaStream_t stream = StreamOf(device);
   const std::size_t local = graph.ref().local;
   const LocalId* const neighbours = graph.ref().reverse.neighbours;
-  places_ = Buffer<LocalId>(device, local);
+  positions_ = Buffer<LocalId>(device, local);
   ids_ = Buffer<LocalId>(device, local);
   {
     Buffer<std::uint32_t> counts(device, local), vertices(device, kCounts);
@@ -185,22 +185,24 @@ void PackedRows::Order(const DeviceGraph& graph, std::size_t shared_bytes) {
     device.CopyOut(with.data(), vertices.data(), vertices.bytes(), device.stream());
     device.stream().Synchronize();
 
-    const PlaceOrder order = PlaceOrder::Of(with, HubBytes(device) / shared_bytes);
+    const SourceOrder order = SourceOrder::Of(with, HubBytes(device) / shared_bytes);
     const Classify classify{counts.data(), order};
     Buffer<std::uint64_t> before(device, local);
     const auto kinds = thrust::make_transform_iterator(thrust::counting_iterator<std::size_t>(0), classify);
     WithScratch(device, [&](void* scratch, std::size_t& bytes) {
       return cub::DeviceScan::ExclusiveSum(scratch, bytes, kinds, before.data(), static_cast<std::int64_t>(local), stream);
     });
-    FindPlaces<<<Blocks(device, local), kThreads, 0, stream>>>(classify, before.data(), local, places_.data(), ids_.data());
+    FindPositions<<<Blocks(device, local), kThreads, 0, stream>>>(classify, before.data(), local, positions_.data(),
+                                                                  ids_.data());
     CHATTY_CUDA(cudaGetLastError());
     ref_.hubs = static_cast<LocalId>(order.hubs);
     device.stream().Synchronize();  // before what is not kept goes
   }
   sources_ = Buffer<LocalId>(device, ref_.edges);
-  PlaceSources<<<Blocks(device, ref_.edges), kThreads, 0, stream>>>(neighbours, places_.data(), ref_.edges, sources_.data());
+  FindSourcePositions<<<Blocks(device, ref_.edges), kThreads, 0, stream>>>(neighbours, positions_.data(), ref_.edges,
+                                                                           sources_.data());
   CHATTY_CUDA(cudaGetLastError());
-  ref_.places = places_.data();
+  ref_.positions = positions_.data();
   ref_.ids = ids_.data();
   ref_.sources = sources_.data();
 }

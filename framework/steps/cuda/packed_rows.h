@@ -28,7 +28,7 @@ namespace chatty::steps::cuda {
 
 /// In which order sources stand, by how often samples of edges have met them: hubs first, then who has been met, then the
 /// others.
-struct PlaceOrder {
+struct SourceOrder {
   /// Counts from so many less one on are all the same.
   static constexpr std::uint32_t kCounts = 8192;
   std::uint32_t hub = kCounts;  ///< the least count of a hub; kCounts: there are none
@@ -40,8 +40,8 @@ struct PlaceOrder {
 
   /// Of `with[c]` vertices met c times, c being capped: as many hubs as fit, those of one count together. Who is hardly met
   /// more often than others is none.
-  static PlaceOrder Of(std::span<const std::uint32_t, kCounts> with, std::uint64_t fit) {
-    PlaceOrder order;
+  static SourceOrder Of(std::span<const std::uint32_t, kCounts> with, std::uint64_t fit) {
+    SourceOrder order;
     while (order.hub > 2 && order.hubs + with[order.hub - 1] <= fit) order.hubs += with[--order.hub];
     for (std::uint32_t c = 1; c < order.hub; ++c) order.counted += with[c];
     return order;
@@ -56,13 +56,13 @@ struct LongRow {
 
 /// What a pull takes of PackedRows.
 struct PackedRef {
-  /// Local entries: where a vertex stands in the order. Null: at its local id.
-  const LocalId* places = nullptr;
-  /// Local entries: who stands there. Null likewise.
+  /// Local entries: a vertex's position in the order. Null: its local id.
+  const LocalId* positions = nullptr;
+  /// Local entries: the vertex at a position. Null likewise.
   const LocalId* ids = nullptr;
-  /// Reverse edges: the places of their sources; the graph's own neighbours where these stand at their ids.
+  /// Reverse edges: the positions of their sources; the graph's own neighbours where positions are ids.
   const LocalId* sources = nullptr;
-  LocalId hubs = 0;  ///< places below are read from shared memory
+  LocalId hubs = 0;  ///< positions below it are read from shared memory
   /// Reverse edges: how far their sources' ids are from their targets'. Null: rows are not short, or not to be prepared.
   const std::int16_t* near = nullptr;
   const std::uint32_t* far = nullptr;  ///< a bit for 32 vertices of whose rows `near` cannot say it
@@ -72,8 +72,8 @@ struct PackedRef {
   std::uint32_t* claimed = nullptr;  ///< work that blocks have taken, pieces first; zero between rounds
   EdgeIndex edges = 0;               ///< in all rows
 
-  CHATTY_FN LocalId Place(LocalId v) const { return places == nullptr ? v : places[v]; }
-  CHATTY_FN LocalId Id(LocalId place) const { return ids == nullptr ? place : ids[place]; }
+  CHATTY_FN LocalId Position(LocalId v) const { return positions == nullptr ? v : positions[v]; }
+  CHATTY_FN LocalId Id(LocalId position) const { return ids == nullptr ? position : ids[position]; }
 };
 
 /// Owner of what a device's reverse rows need besides themselves.
@@ -130,7 +130,7 @@ class PackedRows {
   static std::uint64_t FarWords(std::uint64_t owned) { return bits::Words(bits::Words(owned)); }
 
   PackedRef ref_;
-  Buffer<LocalId> places_, ids_, sources_;
+  Buffer<LocalId> positions_, ids_, sources_;
   Buffer<std::uint32_t> near_, far_;
   Buffer<LongRow> long_rows_;
   Buffer<std::uint32_t> long_row_of_, claimed_;

@@ -117,13 +117,13 @@ __device__ bool GatherVertex(const StateRef<P>& s, const RoundOf<P>& round, bool
     const WarpRows rows(short_row);
     __syncwarp();
     for (unsigned k = 0; k < rows.total(); k += 32) {
-      unsigned place;
-      const unsigned owner = rows.Owner(k + Lane(), &place);
+      unsigned position;
+      const unsigned owner = rows.Owner(k + Lane(), &position);
       const bool valid = k + Lane() < rows.total();
       MessageOf<P> part{};
       bool has = false;
       if (valid) {
-        const EdgeIndex e = temp_storage.begin[Warp() * 32 + owner] + place;
+        const EdgeIndex e = temp_storage.begin[Warp() * 32 + owner] + position;
         has = GatherEdge(s, s.graph.reverse.neighbours[e], temp_storage.vertex[Warp() * 32 + owner], e, all_active, round,
                          false, &part);
       }

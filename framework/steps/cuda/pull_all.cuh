@@ -15,10 +15,10 @@ namespace chatty::steps::cuda {
 template <class P>
 struct PullAllRef {
   PackedRef rows;
-  const SharedOf<P>* shown = nullptr;  ///< by place: what this round gathers
-  SharedOf<P>* next = nullptr;         ///< by place: what the next one will
+  const SharedOf<P>* shown = nullptr;  ///< by position: what this round gathers
+  SharedOf<P>* next = nullptr;         ///< by position: what the next one will
   MessageOf<P>* pieces = nullptr;      ///< what a piece of a long row comes to
-  GlobalOf<P>* measures = nullptr;     ///< a place a chunk, then one a block of FinishAll
+  GlobalOf<P>* measures = nullptr;     ///< an entry a chunk, then one a block of FinishAll
   GlobalOf<P>* measure = nullptr;      ///< of all owned vertices, in memory that the host sees
   BlockTickets* finished = nullptr;    ///< blocks of FinishAll that are done
   std::uint32_t chunks = 0;            ///< stretches of vertices
@@ -46,7 +46,7 @@ class AllSources {
   using Message = MessageOf<P>;
   static constexpr unsigned kAtOnce = 4;  ///< edges that a lane has on their way at once
   static constexpr unsigned kTeam = 8;    ///< lanes of a team
-  using Places = LocalId[kAtOnce];
+  using Positions = LocalId[kAtOnce];
 
   __device__ AllSources(const StateRef<P>& s, const RoundOf<P>& round, const PullAllRef<P>& all, const SharedOf<P>* hubs)
       : s_(s), round_(round), all_(all), hubs_(hubs) {}
@@ -55,10 +55,10 @@ class AllSources {
   __device__ Message Walk(LocalId target, EdgeIndex row, unsigned degree, unsigned from, unsigned step) const {
     Message sum = IdentityOf<P>();
     for (unsigned k = from; k < degree; k += kAtOnce * step) {
-      Places places;
-      LookUp(row, degree, k, step, places);
+      Positions positions;
+      LookUp(row, degree, k, step, positions);
       Add(
-          target, row, degree, k, step, places, [] {}, &sum);
+          target, row, degree, k, step, positions, [] {}, &sum);
     }
     return sum;
   }
@@ -68,7 +68,7 @@ class AllSources {
     Message sum = IdentityOf<P>();
     for (unsigned k = 0; k < degree; k += kAtOnce) {
       SharedOf<P> shown[kAtOnce];
-      Places sources;
+      Positions sources;
 #pragma unroll
       for (unsigned u = 0; u < kAtOnce; ++u) {
         if (k + u >= degree) continue;  // whoever has nothing to ask for does not
@@ -92,8 +92,8 @@ class AllSources {
     unsigned next = __ffs(owners) - 1, next_k = 0;
     EdgeIndex next_row = __shfl_sync(kFull, own_row, next);
     unsigned next_degree = __shfl_sync(kFull, own_degree, next);
-    Places places;
-    LookUp(next_row, next_degree, Lane(), 32, places);
+    Positions positions;
+    LookUp(next_row, next_degree, Lane(), 32, positions);
     Message sum = IdentityOf<P>();
     while (owners != 0) {
       const unsigned owner = next, k = next_k, degree = next_degree;
@@ -110,9 +110,9 @@ class AllSources {
         }
       }
       Add(
-          targets + owner, row, degree, k + Lane(), 32, places,
+          targets + owner, row, degree, k + Lane(), 32, positions,
           [&] {
-            if (owners != 0) LookUp(next_row, next_degree, next_k + Lane(), 32, places);
+            if (owners != 0) LookUp(next_row, next_degree, next_k + Lane(), 32, positions);
           },
           &sum);
       if (last) {
@@ -140,21 +140,21 @@ class AllSources {
       return Row{owner, which < count ? degree : 1, __shfl_sync(kFull, own_row, owner)};  // an idle team gathers in vain
     };
     Row next = row_at(0);
-    Places places;
-    LookUp(next.begin, next.degree, lane, kTeam, places);
+    Positions positions;
+    LookUp(next.begin, next.degree, lane, kTeam, positions);
     for (unsigned first = 0; first < count; first += kTeams) {
       const Row row = next;
       const unsigned most = __reduce_max_sync(kFull, row.degree);
       Message sum = IdentityOf<P>();
       for (unsigned k = 0; k < most; k += kStride) {
         Add(
-            targets + row.owner, row.begin, row.degree, k + lane, kTeam, places,
+            targets + row.owner, row.begin, row.degree, k + lane, kTeam, positions,
             [&] {
               if (k + kStride < most) {
-                LookUp(row.begin, row.degree, k + kStride + lane, kTeam, places);
+                LookUp(row.begin, row.degree, k + kStride + lane, kTeam, positions);
               } else if (first + kTeams < count) {
                 next = row_at(first + kTeams);
-                LookUp(next.begin, next.degree, lane, kTeam, places);
+                LookUp(next.begin, next.degree, lane, kTeam, positions);
               }
             },
             &sum);
@@ -172,23 +172,23 @@ class AllSources {
  private:
   /// Where the sources of edges k, k + step, … stand. Past the end it is the last's, which no branch keeps from being loaded
   /// with the others.
-  __device__ void LookUp(EdgeIndex row, unsigned degree, unsigned k, unsigned step, Places& places) const {
+  __device__ void LookUp(EdgeIndex row, unsigned degree, unsigned k, unsigned step, Positions& positions) const {
     const LocalId* const sources = all_.rows.sources + row;
 #pragma unroll
     for (unsigned u = 0; u < kAtOnce; ++u) {
       const unsigned i = k + u * step;
-      places[u] = __ldcs(sources + (i < degree ? i : degree - 1));
+      positions[u] = __ldcs(sources + (i < degree ? i : degree - 1));
     }
   }
-  /// Gathers what stands there and combines it into *sum; `meanwhile` is called once the places have been taken.
+  /// Gathers the values there and combines them into *sum; `meanwhile` is called once the positions have been copied.
   template <class Meanwhile>
-  __device__ void Add(LocalId target, EdgeIndex row, unsigned degree, unsigned k, unsigned step, const Places& places,
+  __device__ void Add(LocalId target, EdgeIndex row, unsigned degree, unsigned k, unsigned step, const Positions& positions,
                       Meanwhile&& meanwhile, Message* sum) const {
     SharedOf<P> shown[kAtOnce];
-    Places taken;
+    Positions taken;
 #pragma unroll
     for (unsigned u = 0; u < kAtOnce; ++u) {
-      taken[u] = places[u];
+      taken[u] = positions[u];
       if constexpr (kOrdered) {
         shown[u] = taken[u] < all_.rows.hubs ? hubs_[taken[u]] : LoadPastL1(all_.shown, taken[u]);
       } else {
@@ -202,9 +202,9 @@ class AllSources {
       if (i < degree) Combine(target, row + i, taken[u], shown[u], sum);
     }
   }
-  /// Combines into *sum the message along edge e, whose source stands at `place` and shows `shown`.
-  __device__ void Combine(LocalId target, EdgeIndex e, LocalId place, const SharedOf<P>& shown, Message* sum) const {
-    const LocalId source = kOrdered ? all_.rows.ids[place] : place;
+  /// Combines into *sum the message along edge e, whose source is at `position` and shows `shown`.
+  __device__ void Combine(LocalId target, EdgeIndex e, LocalId position, const SharedOf<P>& shown, Message* sum) const {
+    const LocalId source = kOrdered ? all_.rows.ids[position] : position;
     const Edge<WeightOf<P>> edge{s_.graph.Global(source), s_.graph.Global(target),
                                  s_.graph.reverse.template weight<WeightOf<P>>(e)};
     *sum = Reduce<P>(s_.program, *sum, CallComputeScatter(s_.program, shown, edge, round_));
@@ -269,7 +269,7 @@ __device__ bool FinishVertex(const StateRef<P>& s, const RoundOf<P>& round, cons
   } else {
     shown = value;
   }
-  all.next[kOrdered ? LoadOnce(all.rows.places, v) : v] = shown;
+  all.next[kOrdered ? LoadOnce(all.rows.positions, v) : v] = shown;
   if constexpr (Traits<P>::kHasMeasure) {
     *measure = CombineGlobal<P>(*measure, MeasureOf<P>(s.program, before, value, vertex, round));
   }
@@ -336,7 +336,7 @@ __global__ void __launch_bounds__(kBlock)
     Show(StateRef<P> s, PackedRef rows, SharedOf<P>* shown, LocalId first, LocalId last) {
   for (std::size_t v = first + std::size_t{blockIdx.x} * kBlock + threadIdx.x; v < last;
        v += std::size_t{gridDim.x} * kBlock) {
-    shown[rows.Place(static_cast<LocalId>(v))] = s.shared[v];
+    shown[rows.Position(static_cast<LocalId>(v))] = s.shared[v];
   }
 }
 

@@ -151,11 +151,11 @@ __device__ void Advance(const Group& group, const StateRef<P>& s, const RoundOf<
     }
     const WarpRows rows(degree < kWarpDegree ? static_cast<unsigned>(degree) : 0);
     for (unsigned k = 0; k < rows.total(); k += 32) {
-      unsigned place;
-      const unsigned owner = Warp() * 32 + rows.Owner(k + Lane(), &place);
+      unsigned position;
+      const unsigned owner = Warp() * 32 + rows.Owner(k + Lane(), &position);
       const bool valid = k + Lane() < rows.total();
       detail::PushStrip(s, temp_storage, round, valid, temp_storage.vertex[owner], temp_storage.shared[owner],
-                        temp_storage.begin[owner] + place, queue_out);
+                        temp_storage.begin[owner] + position, queue_out);
     }
   }
   detail::FlushCount(s, temp_storage);

@@ -189,7 +189,7 @@ class CudaSteps final : public StepSet {
     const std::size_t entries = outbox.for_all != nullptr ? plan.union_size : border_;
     StateRef<P> state = s();
     if constexpr (kPullsAll<P> && Traits<P>::kHasShare) {
-      if (applied_ && pull_all_.rows.places == nullptr) state.shared = shown_.data();
+      if (applied_ && pull_all_.rows.positions == nullptr) state.shared = shown_.data();
     }
     Launch("PackShared", kernels::PackShared<P>, Blocks(entries), state, outbox, plan);
   }
@@ -323,7 +323,7 @@ class CudaSteps final : public StepSet {
       pull_all_.measure = partials_host_.data();
       pull_all_.finished = finished_.data();
     }
-    if (pull_all_.rows.places != nullptr) {
+    if (pull_all_.rows.positions != nullptr) {
       CHATTY_CUDA(cudaFuncSetAttribute(kernels::PullAll<P, true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                        static_cast<int>(PackedRows::HubBytes(device_))));
       PrepareLaunch<true>(kernels::PullAll<P, true>);
@@ -353,7 +353,7 @@ class CudaSteps final : public StepSet {
   void PullAll(const RoundState& round) {
     pull_all_.shown = shown_.data();
     pull_all_.next = shown_next_.data();
-    if (pull_all_.rows.places != nullptr) {
+    if (pull_all_.rows.positions != nullptr) {
       LaunchPullAll<true>(round);
     } else {
       LaunchPullAll<false>(round);
@@ -389,11 +389,11 @@ class CudaSteps final : public StepSet {
   /// Entries of a buffer that are read, and up to a segment before them. Of a sparse buffer whose header nobody has read:
   /// twice the expected entries, or those of a few blocks. Fewer threads than entries take several each.
   std::size_t Entries(const InboxRef& inbox) const {
-    const std::size_t places = inbox.last - inbox.first + kBufferSegment;
-    if (inbox.encoding != Encoding::kSparse) return places;
+    const std::size_t entries = inbox.last - inbox.first + kBufferSegment;
+    if (inbox.encoding != Encoding::kSparse) return entries;
     if (!inbox.has_header) return inbox.count;
     constexpr std::size_t kMin = 32 * kBlock;
-    return std::min(places, std::max(std::size_t{2} * inbox.count, kMin));
+    return std::min(entries, std::max(std::size_t{2} * inbox.count, kMin));
   }
   static RoundOf<P> As(const RoundState& round) { return round.As<GlobalOf<P>>(); }
   cudaStream_t stream() const { return static_cast<cudaStream_t>(device_.stream().native()); }

@@ -59,9 +59,9 @@ __device__ void ForEachPair(const Group& group, const InboxRef& inbox, Body&& bo
     body(batch);
   }
 }
-/// Of another, a lane a place: the nth entries of a warp's batches have indexes that follow each other.
+/// Of another, a lane an index: the nth entries of a warp's batches have indexes that follow each other.
 template <class Payload, class Group, class Body>
-__device__ void ForEachPlace(const Group& group, const InboxRef& inbox, Body&& body) {
+__device__ void ForEachIndex(const Group& group, const InboxRef& inbox, Body&& body) {
   constexpr unsigned kAtOnce = sizeof(Payload) <= 8 ? kSegmentWords : 2;
   EntryBatch<Payload, kAtOnce> batch;
   const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.buffer);
@@ -70,11 +70,11 @@ __device__ void ForEachPlace(const Group& group, const InboxRef& inbox, Body&& b
   const std::size_t warps = std::size_t{BlockCount(group)} * kWarps;
   for (std::size_t segment = begin + std::size_t{BlockRank(group)} * kWarps + Warp(); segment < end; segment += warps) {
     const std::size_t first = segment * kBufferSegment;
-    unsigned set = kFull, place = 0;
+    unsigned set = kFull, position = 0;
     if (inbox.encoding == Encoding::kBitmap) {
       const std::size_t w = first / 32 + Lane();
       set = Lane() < kSegmentWords && w * 32 < inbox.size ? words[w] : 0;
-      if constexpr (kWireBytes < Payload >> 0) place = segments[segment];
+      if constexpr (kWireBytes < Payload >> 0) position = segments[segment];
     }
 #pragma unroll
     for (unsigned from = 0; from < kSegmentWords; from += kAtOnce) {
@@ -86,18 +86,18 @@ __device__ void ForEachPlace(const Group& group, const InboxRef& inbox, Body&& b
         batch.index[k] = static_cast<std::uint32_t>(i - inbox.first);
         batch.payload[k] = Payload{};
         if (batch.present[k]) {
-          const std::size_t at = inbox.encoding == Encoding::kBitmap ? place + __popc(word & ((1u << Lane()) - 1)) : i;
+          const std::size_t at = inbox.encoding == Encoding::kBitmap ? position + __popc(word & ((1u << Lane()) - 1)) : i;
           LoadPayload(inbox.buffer + (inbox.encoding == Encoding::kBitmap ? BitmapValuesOffset(inbox.size) : 0), at,
                       &batch.payload[k]);
         }
-        place += __popc(word);
+        position += __popc(word);
       }
       body(batch);
     }
   }
 }
-/// Of another, a lane an entry, for bodies that have lanes wait: where few places are set, no more of them do than it takes.
-/// `lists`: shared memory of the block.
+/// Of another, a lane an entry, for bodies that have lanes wait: where few entries are set, no more of them do than it
+/// takes. `lists`: shared memory of the block.
 template <class Payload, class Group, class Body>
 __device__ void ForEachSet(const Group& group, const InboxRef& inbox, std::uint16_t (&lists)[kWarps][kBufferSegment],
                            Body&& body) {
@@ -112,12 +112,12 @@ __device__ void ForEachSet(const Group& group, const InboxRef& inbox, std::uint1
   const std::size_t warps = std::size_t{BlockCount(group)} * kWarps;
   for (std::size_t segment = begin + std::size_t{BlockRank(group)} * kWarps + Warp(); segment < end; segment += warps) {
     const std::size_t first = segment * kBufferSegment;
-    std::size_t place = first;
+    std::size_t position = first;
     unsigned set = inbox.last - first < kBufferSegment ? static_cast<unsigned>(inbox.last - first) : kBufferSegment;
     if (bitmap) {
       const std::size_t w = first / 32 + Lane();
       const std::uint32_t mine = Lane() < kSegmentWords && w * 32 < inbox.size ? words[w] : 0;
-      if constexpr (kWireBytes < Payload >> 0) place = segments[segment];
+      if constexpr (kWireBytes < Payload >> 0) position = segments[segment];
       __syncwarp();  // all have read the list of the segment before
       set = ListSet(mine, kSegmentWords, 0, list);
       __syncwarp();
@@ -130,7 +130,7 @@ __device__ void ForEachSet(const Group& group, const InboxRef& inbox, std::uint1
         batch.present[k] = at < set && i >= inbox.first && i < inbox.last;
         batch.index[k] = static_cast<std::uint32_t>(i - inbox.first);
         batch.payload[k] = Payload{};
-        if (batch.present[k]) LoadPayload(values, place + at, &batch.payload[k]);
+        if (batch.present[k]) LoadPayload(values, position + at, &batch.payload[k]);
       }
       body(batch);
     }
@@ -198,8 +198,8 @@ __device__ inline void SetAscending(std::uint32_t* words, LocalId v, bool presen
   if ((rest >> Lane() & 1) != 0) atomics::Or<true>(words + (v >> 5), 1u << (v & 31));
 }
 
-/// Where bits say all, and nobody is to be queued: sets bit vertices[i] of `to` for each place i that is set in a buffer.
-/// Warps have a segment each, and look up the vertices of its places together, where they are no stretch.
+/// Where bits say all, and nobody is to be queued: sets bit vertices[i] of `to` for each entry i that is set in a buffer.
+/// Warps have a segment each, and look up the vertices of its entries together, where they are no stretch.
 template <class Group>
 __device__ void ScatterBits(const Group& group, const InboxRef& inbox, const LocalId* vertices, std::uint32_t* to) {
   const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.buffer);
@@ -310,6 +310,6 @@ __device__ void UnpackShared(const Group& group, const StateRef<P>& s, const Inb
     }
   };
   if (inbox.encoding == Encoding::kSparse) return detail::ForEachPair<Payload>(group, inbox, take_in);
-  detail::ForEachPlace<Payload>(group, inbox, take_in);
+  detail::ForEachIndex<Payload>(group, inbox, take_in);
 }
 }  // namespace chatty::steps::cuda

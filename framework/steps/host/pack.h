@@ -31,18 +31,18 @@ void PackBitmap(Group& group, std::byte* buffer, std::uint32_t* count, std::size
         words[w] = word;
         set += static_cast<std::uint32_t>(__builtin_popcount(word));
       }
-      std::uint32_t place = set == 0 ? 0 : atomics::Add<true>(count, set);
-      if constexpr (kWireBytes < Payload >> 0) segments[from / kBufferSegment] = place;
+      std::uint32_t position = set == 0 ? 0 : atomics::Add<true>(count, set);
+      if constexpr (kWireBytes < Payload >> 0) segments[from / kBufferSegment] = position;
       for (std::size_t w = from / 32; w < bits::Words(to); ++w) {
         for (std::uint32_t word = words[w]; word != 0; word &= word - 1) {
-          StorePayload(values, place++, value(w * 32 + static_cast<std::size_t>(__builtin_ctz(word))));
+          StorePayload(values, position++, value(w * 32 + static_cast<std::size_t>(__builtin_ctz(word))));
         }
       }
     }
   });
 }
 
-/// Dense encoding: a payload for every place.
+/// Dense encoding: a payload for every entry.
 template <class Payload, class Value>
 void PackDense(Group& group, std::byte* buffer, std::uint32_t* count, std::size_t size, Value&& value) {
   if (group.rank() == 0) *count = static_cast<std::uint32_t>(size);
@@ -72,9 +72,9 @@ void PackMessagesAs(Group& group, const StateRef<P>& s, const OutboxRef& outbox,
   };
   bool pairs = false;
   ForEachMessageBuffer(
-      s, outbox, [&](std::uint32_t place, std::byte* buffer, LocalId first, LocalId size, Encoding encoding) {
-        if (group.rank() == 0) s.control->buffer_encoding[place] = static_cast<std::uint32_t>(encoding);
-        std::uint32_t* const count = &s.control->buffer_count[place];
+      s, outbox, [&](std::uint32_t buffer_index, std::byte* buffer, LocalId first, LocalId size, Encoding encoding) {
+        if (group.rank() == 0) s.control->buffer_encoding[buffer_index] = static_cast<std::uint32_t>(encoding);
+        std::uint32_t* const count = &s.control->buffer_count[buffer_index];
         const auto value = [&](std::size_t i) { return take(first + static_cast<LocalId>(i)); };
         if (encoding == Encoding::kSparse) {
           pairs = true;
@@ -121,25 +121,26 @@ void PackMessages(Group& group, const StateRef<P>& s, const OutboxRef& outbox, b
 template <class P>
 void PackShared(Group& group, const StateRef<P>& s, const OutboxRef& outbox, const SharedPlan& plan) {
   using Payload = SharedSlot<P>;
-  ForEachSharedBuffer(s, outbox, plan,
-                      [&](std::uint32_t place, std::byte* buffer, const LocalId* vertices, LocalId size, Encoding encoding) {
-                        std::uint32_t* const count = &s.control->buffer_count[place];
-                        if (group.rank() == 0) s.control->buffer_encoding[place] = static_cast<std::uint32_t>(encoding);
-                        const auto active = [&](std::size_t i) { return plan.all || bits::Test(s.active, vertices[i]); };
-                        const auto value = [&](std::size_t i) { return LoadShared(s, vertices[i]); };
-                        if (encoding == Encoding::kBitmap) {
-                          detail::PackBitmap<Payload>(group, buffer, count, size, active, value);
-                        } else if (encoding == Encoding::kDense) {
-                          detail::PackDense<Payload>(group, buffer, count, size, value);
-                        } else {
-                          group.Sweep(size, kVertexGrain, [&](std::size_t begin, std::size_t end) {
-                            for (std::size_t i = begin; i < end; ++i) {
-                              if (active(i)) detail::PackRecord(count, buffer, static_cast<std::uint32_t>(i), value(i));
-                            }
-                          });
-                        }
-                        group.sync();
-                      });
+  ForEachSharedBuffer(
+      s, outbox, plan,
+      [&](std::uint32_t buffer_index, std::byte* buffer, const LocalId* vertices, LocalId size, Encoding encoding) {
+        std::uint32_t* const count = &s.control->buffer_count[buffer_index];
+        if (group.rank() == 0) s.control->buffer_encoding[buffer_index] = static_cast<std::uint32_t>(encoding);
+        const auto active = [&](std::size_t i) { return plan.all || bits::Test(s.active, vertices[i]); };
+        const auto value = [&](std::size_t i) { return LoadShared(s, vertices[i]); };
+        if (encoding == Encoding::kBitmap) {
+          detail::PackBitmap<Payload>(group, buffer, count, size, active, value);
+        } else if (encoding == Encoding::kDense) {
+          detail::PackDense<Payload>(group, buffer, count, size, value);
+        } else {
+          group.Sweep(size, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t i = begin; i < end; ++i) {
+              if (active(i)) detail::PackRecord(count, buffer, static_cast<std::uint32_t>(i), value(i));
+            }
+          });
+        }
+        group.sync();
+      });
 }
 
 }  // namespace chatty::steps::host

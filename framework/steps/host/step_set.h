@@ -162,8 +162,8 @@ class HostSteps final : public StepSet {
       }
       Run(work, [&](Group& g) { host::PackMessages(g, s(), outbox, queued); });
       if (!outbox.has_header) return;
-      ForEachMessageBuffer(s(), outbox, [&](std::uint32_t place, std::byte* buffer, LocalId, LocalId size, Encoding) {
-        WriteHeader(buffer, size, MessageWireBytes(s()), *s().control, place);
+      ForEachMessageBuffer(s(), outbox, [&](std::uint32_t buffer_index, std::byte* buffer, LocalId, LocalId size, Encoding) {
+        WriteHeader(buffer, size, MessageWireBytes(s()), *s().control, buffer_index);
       });
     }
   }
@@ -171,8 +171,8 @@ class HostSteps final : public StepSet {
     Run(s().border.begin[s().graph.parts], [&](Group& g) { host::PackShared(g, s(), outbox, plan); });
     if (!outbox.has_header) return;
     ForEachSharedBuffer(s(), outbox, plan,
-                        [&](std::uint32_t place, std::byte* buffer, const LocalId*, LocalId size, Encoding) {
-                          WriteHeader(buffer, size, kWireBytes<SharedSlot<P>>, *s().control, place);
+                        [&](std::uint32_t buffer_index, std::byte* buffer, const LocalId*, LocalId size, Encoding) {
+                          WriteHeader(buffer, size, kWireBytes<SharedSlot<P>>, *s().control, buffer_index);
                         });
   }
   void UnpackMessages(const InboxRef& buffer, std::uint32_t peer, bool queue_out) override {
@@ -246,7 +246,7 @@ class HostSteps final : public StepSet {
   /// Whether rounds end stripe by stripe: nobody else is told what vertices show.
   bool EndsByStripe() const { return kEndsByStripe<P> && !tiles_.empty() && s().graph.parts == 1; }
   static RoundOf<P> As(const RoundState& round) { return round.As<GlobalOf<P>>(); }
-  /// Places of a buffer that are looked at.
+  /// Entries of a buffer that are read.
   static std::size_t Entries(const InboxRef& inbox) {
     return inbox.encoding == Encoding::kSparse ? inbox.count : inbox.last - inbox.first;
   }

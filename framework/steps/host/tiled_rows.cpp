@@ -43,7 +43,7 @@ TiledRows::TiledRows(const DeviceGraph& graph) {
       });
     });
   };
-  // Words of single edges and of runs first, places then.
+  // Words of single edges and of runs first, positions then.
   for_each_stripe([&](Tile* tiles, LocalId first, LocalId last) {
     std::fill(tiles, tiles + columns_, Tile{});
     ForEachStretch(rows, first, last, [&](LocalId column, LocalId, EdgeIndex begin, EdgeIndex end) {
@@ -63,22 +63,22 @@ TiledRows::TiledRows(const DeviceGraph& graph) {
     at = tile.end;
   }
   for_each_stripe([&](Tile* tiles, LocalId first, LocalId last) {
-    struct Place {
+    struct Position {
       std::uint64_t single, run;
     };
-    std::vector<Place> places(columns_);
-    for (std::size_t c = 0; c < columns_; ++c) places[c] = {tiles[c].begin, tiles[c].runs};
+    std::vector<Position> positions(columns_);
+    for (std::size_t c = 0; c < columns_; ++c) positions[c] = {tiles[c].begin, tiles[c].runs};
     constexpr std::uint32_t kWithin = (1u << kSourceBits) - 1;
     ForEachStretch(rows, first, last, [&](LocalId column, LocalId target, EdgeIndex begin, EdgeIndex end) {
-      Place& place = places[column];
+      Position& position = positions[column];
       if (end - begin < kRun) {
         for (EdgeIndex e = begin; e < end; ++e) {
-          words_.data()[place.single++] = (rows.neighbours[e] & kWithin) << 16 | target;
+          words_.data()[position.single++] = (rows.neighbours[e] & kWithin) << 16 | target;
         }
         return;
       }
-      std::uint32_t* const word = words_.data() + place.run;
-      place.run += RunWords(end - begin);
+      std::uint32_t* const word = words_.data() + position.run;
+      position.run += RunWords(end - begin);
       *word = static_cast<std::uint32_t>(end - begin) << 16 | target;
       auto* const sources = reinterpret_cast<std::uint16_t*>(word + 1);
       for (EdgeIndex e = begin; e < end; ++e) sources[e - begin] = static_cast<std::uint16_t>(rows.neighbours[e] & kWithin);

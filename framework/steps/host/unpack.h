@@ -41,13 +41,13 @@ void ForEachEntry(Group& group, const InboxRef& inbox, Body&& body) {
         }
         continue;
       }
-      std::uint32_t place = 0;
-      if constexpr (kWireBytes < Payload >> 0) place = segments[from / kBufferSegment];
+      std::uint32_t position = 0;
+      if constexpr (kWireBytes < Payload >> 0) position = segments[from / kBufferSegment];
       for (std::size_t w = from / 32; w < bits::Words(to); ++w) {
-        for (std::uint32_t word = words[w]; word != 0; word &= word - 1, ++place) {
+        for (std::uint32_t word = words[w]; word != 0; word &= word - 1, ++position) {
           const std::size_t i = w * 32 + static_cast<std::size_t>(__builtin_ctz(word));
           if (i < inbox.first || i >= inbox.last) continue;
-          LoadPayload(values, place, &payload);
+          LoadPayload(values, position, &payload);
           body(static_cast<std::uint32_t>(i - inbox.first), payload);
         }
       }
