@@ -61,16 +61,16 @@ class Buckets {
   const BucketPlan& plan() const { return plan_; }  ///< the decisions before the run
 
   /// After a round. The next relaxes `edges`, `first_edges` of them for the first time.
-  void Note(std::uint64_t edges, std::uint64_t first_edges) { NoteRounds(1, edges, first_edges); }
+  void Record(std::uint64_t edges, std::uint64_t first_edges) { RecordRounds(1, edges, first_edges); }
   /// The same after several rounds, or parts of one.
-  void NoteRounds(double rounds, std::uint64_t edges, std::uint64_t first_edges) {
+  void RecordRounds(double rounds, std::uint64_t edges, std::uint64_t first_edges) {
     rounds_ += rounds;
     edges_ += static_cast<double>(edges);
     first_edges_ += static_cast<double>(first_edges);
     done_edges_ += static_cast<double>(first_edges);
   }
   /// Released vertices join that round.
-  void NoteReleased(std::uint64_t edges, std::uint64_t first_edges) { NoteRounds(0, edges, first_edges); }
+  void RecordReleased(std::uint64_t edges, std::uint64_t first_edges) { RecordRounds(0, edges, first_edges); }
   /// Whether the next bucket is due with this activity and pending vertices.
   bool Due(std::uint64_t active_vertices, std::uint64_t active_edges) const {
     return active_vertices == 0 || static_cast<double>(active_edges) < plan_.early_edges;

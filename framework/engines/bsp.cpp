@@ -213,7 +213,7 @@ class BspRun {
 
   /// Between two rounds with few active vertices: activates pending vertices, bucket by bucket.
   void Raise() {
-    buckets_.Note(total_.active_edges, total_.first_edges);
+    buckets_.Record(total_.active_edges, total_.first_edges);
     // Once, unless no vertex becomes active: limits must not outrun growing frontiers.
     bool due = buckets_.Due(total_.active_vertices, total_.active_edges);
     for (; due && total_.pending_vertices > 0; due = total_.active_vertices == 0) {
@@ -228,7 +228,7 @@ class BspRun {
         if (form_ == Form::kQueue) frontier_count_ += control->next_count;
       }
       AllReduce(*control, /*released=*/true);
-      buckets_.NoteReleased(total_.active_edges - before.active_edges, total_.first_edges);
+      buckets_.RecordReleased(total_.active_edges - before.active_edges, total_.first_edges);
       vertices_updated_ += total_.active_vertices - before.active_vertices;
     }
   }

@@ -89,8 +89,8 @@ bool WorkSignals::RaiseAbove(std::uint64_t bucket, std::uint64_t first_pending) 
     sweeps += signal.sweeps.load();
   }
   // Devices sweep at the same time, so a sweep of each takes the place of a round.
-  buckets_.NoteRounds(static_cast<double>(sweeps - seen_sweeps_) / static_cast<double>(size()), edges - seen_edges_,
-                      first - seen_first_);
+  buckets_.RecordRounds(static_cast<double>(sweeps - seen_sweeps_) / static_cast<double>(size()), edges - seen_edges_,
+                        first - seen_first_);
   seen_edges_ = edges;
   seen_first_ = first;
   seen_sweeps_ = sweeps;

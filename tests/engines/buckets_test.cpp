@@ -44,9 +44,9 @@ TEST(BucketWidth, WidensFasterWhereFewEdgesAreLeft) {
   chatty::Buckets unknown(plan);
   plan.graph_edges = 1000;
   chatty::Buckets many(plan), few(plan), wasteful(plan);
-  for (chatty::Buckets* const buckets : {&unknown, &few}) buckets->Note(950, 950);
-  many.Note(900, 900);
-  wasteful.Note(100'000, 950);
+  for (chatty::Buckets* const buckets : {&unknown, &few}) buckets->Record(950, 950);
+  many.Record(900, 900);
+  wasteful.Record(100'000, 950);
   for (chatty::Buckets* const buckets : {&unknown, &many, &few, &wasteful}) buckets->Raise(0);
   EXPECT_GT(many.width(), 1);
   EXPECT_EQ(many.width(), unknown.width());
@@ -61,16 +61,16 @@ TEST(BucketWidth, WidensWhereRoundsCostAndNarrowsWhereEdgesAreRelaxedAgain) {
   plan.round_edges = 100;
   chatty::Buckets idle(plan), wasteful(plan), balanced(plan);
   for (int round = 0; round < 10; ++round) {
-    idle.Note(10, 10);
+    idle.Record(10, 10);
     idle.Raise(round);
-    wasteful.Note(10000, 2000);
+    wasteful.Record(10000, 2000);
     wasteful.Raise(round);
-    balanced.Note(1100, 1000);
+    balanced.Record(1100, 1000);
     balanced.Raise(round);
   }
   EXPECT_GT(idle.width(), 16);
   for (int round = 10; round < 1000; ++round) {  // along a chain nothing is gained by any width
-    idle.Note(10, 10);
+    idle.Record(10, 10);
     idle.Raise(round);
   }
   EXPECT_GT(idle.width(), 100 * 8);
@@ -79,7 +79,7 @@ TEST(BucketWidth, WidensWhereRoundsCostAndNarrowsWhereEdgesAreRelaxedAgain) {
   EXPECT_EQ(balanced.width(), 8);
   plan.adapts = false;
   chatty::Buckets fixed(plan);
-  fixed.Note(10000, 2000);
+  fixed.Record(10000, 2000);
   fixed.Raise(3);
   EXPECT_EQ(fixed.width(), 8);
   EXPECT_EQ(fixed.limit(), 11);

@@ -278,7 +278,7 @@ FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, bool
     const BucketBoard::Count all = meet();
     which ^= 1;
     first_pending = std::max(first_pending, all.first_pending);
-    job.buckets.Note(all.edges, all.first_edges);
+    job.buckets.Record(all.edges, all.first_edges);
     narrow = all.edges < kHostRelaxPolicy.narrow_edges ? narrow + 1 : 0;
     job.push_rounds += 1;
     job.edges_touched += all.edges;
