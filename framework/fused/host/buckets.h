@@ -49,8 +49,8 @@ class BucketWorker {
  public:
   BucketWorker(const StateRef<P>& s, const RoundOf<P>& round) : s_(s), round_(round) {}
 
-  /// Calls the values that relaxing v's edges will look at first.
-  void AskForTargets(LocalId v) const {
+  /// Prefetches the values that relaxing v's edges reads first.
+  void PrefetchTargets(LocalId v) const {
     const EdgeIndex begin = s_.graph.forward.offsets[v], end = s_.graph.forward.offsets[v + 1];
     for (EdgeIndex e = begin; e < std::min(end, begin + kTargetsOfARow); ++e) {
       PrefetchToWrite(s_.values + s_.graph.forward.neighbours[e]);
@@ -105,18 +105,18 @@ class BucketWorker {
     const Value value = ValueNow(source);
     for (; begin < end; begin += 32) {
       const auto edges = static_cast<unsigned>(std::min<EdgeIndex>(end - begin, 32));
-      std::uint32_t wanted = 0;
+      std::uint32_t accepted = 0;
       for (unsigned i = 0; i < edges; ++i) {
-        bool wants = true;
+        bool accepts = true;
         if constexpr (Traits<P>::kHasFilterMessage) {
           const LocalId target = s_.graph.forward.neighbours[begin + i];
           const Message message = Scatter(s_, value, source, target, s_.graph.forward, begin + i, round_);
-          wants = s_.program.Filter(ValueNow(target), message);
+          accepts = s_.program.Filter(ValueNow(target), message);
         }
-        wanted |= std::uint32_t{wants} << i;
+        accepted |= std::uint32_t{accepts} << i;
       }
-      for (; wanted != 0; wanted &= wanted - 1) {
-        const EdgeIndex e = begin + static_cast<unsigned>(__builtin_ctz(wanted));
+      for (; accepted != 0; accepted &= accepted - 1) {
+        const EdgeIndex e = begin + static_cast<unsigned>(__builtin_ctz(accepted));
         const LocalId target = s_.graph.forward.neighbours[e];
         Update(target, Scatter(s_, value, source, target, s_.graph.forward, e, round_), next);
       }
@@ -178,8 +178,8 @@ FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, bool
   std::int64_t pending = job.pending_vertices;
   std::uint32_t narrow = 0;
   bool stop = false;
-  // Everybody counts, meets the others, and sums all up.
-  const auto meet = [&] {
+  // Each member publishes its counts, waits at a barrier, and sums the counts of all.
+  const auto sum_and_wait = [&] {
     BucketBoard::Count& mine = worker.count;
     mine.stop = rank == 0 && job.stop->stop_requested();
     board.counts[turn][rank] = mine;
@@ -214,11 +214,11 @@ FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, bool
       }
     }
     worker.count.found = mine.size();
-    meet();
+    sum_and_wait();
   }
   const bool hubs = kConcurrent && s.graph.forward.max_degree >= kHubDegree;
   while (true) {
-    while (found == 0 && pending > 0) {  // NOLINT(bugprone-infinite-loop): meet() sets both
+    while (found == 0 && pending > 0) {  // NOLINT(bugprone-infinite-loop): sum_and_wait() sets both
       job.buckets.Raise(PriorityOfKey(first_pending));
       worker.SetLimit(job.buckets.limit());
       std::vector<LocalId>& mine = board.lists.of(which, rank);
@@ -242,7 +242,7 @@ FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, bool
         }
       }
       worker.count.found = mine.size();
-      first_pending = meet().first_pending;
+      first_pending = sum_and_wait().first_pending;
     }
     if (found == 0 || stop || job.push_rounds >= job.max_rounds) break;  // with something active if anything is left to do
     if (ends_narrow && narrow > kHostRelaxPolicy.narrow_rounds) break;
@@ -260,7 +260,7 @@ FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, bool
               Prefetch(static_cast<const WeightOf<P>*>(s.graph.forward.weights) + row);
             }
           },
-          [&](LocalId v) { mine.AskForTargets(v); }, [&](LocalId v) { mine.Visit(v, &next); });
+          [&](LocalId v) { mine.PrefetchTargets(v); }, [&](LocalId v) { mine.Visit(v, &next); });
     });
     worker.count = mine.count;
     if (hubs) {
@@ -275,7 +275,7 @@ FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, bool
       }
     }
     worker.count.found = next.size();
-    const BucketBoard::Count all = meet();
+    const BucketBoard::Count all = sum_and_wait();
     which ^= 1;
     first_pending = std::max(first_pending, all.first_pending);
     job.buckets.Record(all.edges, all.first_edges);

@@ -32,25 +32,25 @@ inline constexpr bool kTakesFirstInRow = [] {
   return T::kFirstInRowSuffices && T::kHasFilterMessage && T::kEdges != Edges::kBoth;
 }();
 
-/// Whether P's updates may be made by whoever has a message: late and repeated messages do no harm, any of a round's will
-/// do or the first in a row, and nobody asks what came of a round.
+/// Whether a thread that has a message may update the target by it: late and repeated messages do no harm, any message of a
+/// round suffices or the first in a row, and no result of a single round is asked for.
 template <class P>
 inline constexpr bool kRunsInPlace = [] {
   using T = Traits<P>;
-  constexpr bool kAnyWillDo = T::kAnyMessageSuffices && !T::kHasFilterMessage;
-  constexpr bool kNobodyAsks = !T::kOrders && !T::kHasMeasure;
+  constexpr bool kAnyMessage = T::kAnyMessageSuffices && !T::kHasFilterMessage;
+  constexpr bool kNoPerRoundResult = !T::kOrders && !T::kHasMeasure;
   constexpr bool kSwaps = (sizeof(ValueOf<P>) == 4 || sizeof(ValueOf<P>) == 8) && sizeof(SharedOf<P>) <= 8;
-  return AsynchronousProgram<P> && P::kSafety == Safety::kMonotone && T::kHasFilter && T::kCanPush && kNobodyAsks &&
-         kSwaps && (kAnyWillDo || kTakesFirstInRow<P>);
+  return AsynchronousProgram<P> && P::kSafety == Safety::kMonotone && T::kHasFilter && T::kCanPush && kNoPerRoundResult &&
+         kSwaps && (kAnyMessage || kTakesFirstInRow<P>);
 }();
 
-/// What the vertices that are changed in a round share, if that is the same of all, as levels are in a search: a pull then
-/// need not look at its sources.
+/// The value that the vertices changed in a round share, if it is the same for all, as levels are in a search: a pull then
+/// need not read the values of its sources.
 class SharedValue {
  public:
-  /// One more shares `share`.
+  /// Adds what one vertex shares.
   template <class Shared>
-  void Note(const Shared& share) {
+  void Add(const Shared& share) {
     std::uint64_t bits = 0;
     std::memcpy(&bits, &share, sizeof(share));
     if (none_) {
@@ -59,15 +59,15 @@ class SharedValue {
     }
     same_ = same_ && bits == bits_;
   }
-  /// All that another has noted.
-  void Note(const SharedValue& other) {
+  /// Adds all that `other` has.
+  void Add(const SharedValue& other) {
     if (other.none_) return;
     if (none_) *this = other;
     same_ = same_ && other.same_ && bits_ == other.bits_;
   }
-  /// Whether there is one.
+  /// Whether there is one value, the same for all.
   explicit operator bool() const { return same_ && !none_; }
-  /// It.
+  /// The value.
   template <class Shared>
   Shared Get() const {
     Shared share;
@@ -85,22 +85,22 @@ struct InPlaceShared {
   /// What a member did since the last barrier.
   struct alignas(64) Count {
     std::uint64_t found = 0, edges = 0, looks = 0;
-    std::int64_t wanting = 0;
+    std::int64_t candidate_edges = 0;  ///< change
     SharedValue share;
     bool stop = false;
   };
   using Counts = std::vector<Count>;
   InPlaceShared(int members, LocalId owned)
-      : lists(members), counts{Counts(members), Counts(members)}, wanting(bits::Words(owned)) {}
+      : lists(members), counts{Counts(members), Counts(members)}, candidates(bits::Words(owned)) {}
   MemberLists lists;
   Counts counts[2];
   FusedRun alone;             ///< as the first member leaves it to the others, after rounds without them,
   SharedValue alone_share;    ///< what its last frontier shares,
   std::size_t alone_which{};  ///< which lists that is in
   bool alone_stop = false;    ///< and whether it is to end early
-  /// Who wanted messages when last asked, and has anybody to get them from: none that is not here ever will again. Filled by
-  /// the first pull.
-  std::vector<std::uint32_t> wanting;
+  /// Candidates of the next pull: Filter accepted them at the last pull, and they have in-edges. Others never become
+  /// candidates again. Filled by the first pull.
+  std::vector<std::uint32_t> candidates;
 };
 
 namespace detail {
@@ -109,18 +109,18 @@ namespace detail {
 /// as many as it then calls the others for.
 inline constexpr std::uint64_t kEdgesAlone = 64, kEdgesTogether = 256;
 
-/// How many vertices can be asked for what they want in the time that an edge takes that is pushed along.
+/// Vertices for which Filter is called in the time of one pushed edge.
 inline constexpr LocalId kVerticesAnEdge = 64;
 
-/// One member's part in rounds. `touched` has who is in a list and wants messages all the same: whoever wants none is found
-/// once, by whom it wanted one of.
+/// One member's part in rounds. `touched`: vertices in a list that Filter still accepts. A vertex that Filter no longer
+/// accepts is listed once, by the update after which Filter rejects it.
 template <class P, bool kConcurrent>
 class InPlaceWorker {
  public:
   InPlaceWorker(const StateRef<P>& s, const RoundOf<P>& round) : s_(s), round_(round) {}
 
-  /// Calls the values that a push from v will look at first: its updates let no later load begin.
-  void AskForTargets(LocalId v) const {
+  /// Prefetches the values that a push from v reads first: its updates let no later load begin.
+  void PrefetchTargets(LocalId v) const {
     const EdgeIndex begin = s_.graph.forward.offsets[v], end = s_.graph.forward.offsets[v + 1];
     for (EdgeIndex e = begin; e < std::min(end, begin + kTargetsOfARow); ++e) {
       const LocalId target = s_.graph.forward.neighbours[e];
@@ -156,28 +156,28 @@ class InPlaceWorker {
     atomics::And<kConcurrent>(s_.touched + (v >> 5), ~bit);
     if constexpr (kConcurrent) OrderUpdateBeforeLoad();
   }
-  /// Of word w's vertices below `end` those that want messages and have edges that bring some, the begins of whose rows are
-  /// called. Once all are `asked`, of those that did.
-  std::uint32_t Wanting(std::vector<std::uint32_t>& last, bool asked, std::size_t w, std::size_t end) const {
-    std::uint32_t wanting = 0;
-    for (std::uint32_t rest = asked ? last[w] : bits::Mask(w, end); rest != 0; rest &= rest - 1) {
+  /// The bits of word w's vertices below `end` that Filter accepts and that have in-edges. Prefetches the begins of their
+  /// rows. If `last` is `filled`, only its vertices are looked at.
+  std::uint32_t Candidates(std::vector<std::uint32_t>& last, bool filled, std::size_t w, std::size_t end) const {
+    std::uint32_t candidates = 0;
+    for (std::uint32_t rest = filled ? last[w] : bits::Mask(w, end); rest != 0; rest &= rest - 1) {
       const auto bit = static_cast<unsigned>(__builtin_ctz(rest));
-      wanting |= std::uint32_t{s_.program.Filter(s_.values[w * 32 + bit])} << bit;
+      candidates |= std::uint32_t{s_.program.Filter(s_.values[w * 32 + bit])} << bit;
     }
     const AdjacencyRef& rows = s_.graph.reverse;
-    for (std::uint32_t rest = wanting; rest != 0; rest &= rest - 1) {
+    for (std::uint32_t rest = candidates; rest != 0; rest &= rest - 1) {
       const auto bit = static_cast<unsigned>(__builtin_ctz(rest));
       const auto v = static_cast<LocalId>(w * 32 + bit);
       const EdgeIndex begin = rows.offsets[v], end = rows.offsets[v + 1];
-      wanting ^= std::uint32_t{begin == end} << bit;
+      candidates ^= std::uint32_t{begin == end} << bit;
       Prefetch(rows.neighbours + begin);
     }
-    last[w] = wanting;
-    return wanting;
+    last[w] = candidates;
+    return candidates;
   }
   /// Pulls into those of word w's vertices that are in `candidates`, each from the first source that is in `active`, and
-  /// leaves in `wanting` whom of them to ask again. Returns who is active from now on.
-  std::uint32_t Pull(const std::uint32_t* active, std::size_t w, std::uint32_t candidates, std::uint32_t& wanting) {
+  /// clears in `next_candidates` what Filter no longer accepts. Returns the bits of vertices that became active.
+  std::uint32_t Pull(const std::uint32_t* active, std::size_t w, std::uint32_t candidates, std::uint32_t& next_candidates) {
     EdgeIndex first[32];
     const AdjacencyRef rows = s_.graph.reverse;
     std::uint32_t found = 0, changed = 0;
@@ -206,8 +206,8 @@ class InPlaceWorker {
       const bool is_active = UpdateValue(s_, v, value, message, s_.At(v), round_);
       atomics::Store(WordOf(v), atomics::BitCast<Word>(value));
       changed |= std::uint32_t{is_active} << bit;
-      wanting &= ~(std::uint32_t{!s_.program.Filter(value)} << bit);
-      Note(v, value, true, is_active);
+      next_candidates &= ~(std::uint32_t{!s_.program.Filter(value)} << bit);
+      CountChanged(v, value, true, is_active);
     }
     return changed;
   }
@@ -243,19 +243,20 @@ class InPlaceWorker {
     const Shared share = ShareNow(source);
     for (; begin < end; begin += 32) {
       const auto edges = static_cast<unsigned>(std::min<EdgeIndex>(end - begin, 32));
-      std::uint32_t wanted = 0;
+      std::uint32_t accepted = 0;
       for (unsigned i = 0; i < edges; ++i) {
         const LocalId target = s_.graph.forward.neighbours[begin + i];
-        wanted |=
+        accepted |=
             std::uint32_t{Takes(ValueNow(target),
                                 [&] { return Scatter(s_, share, source, target, s_.graph.forward, begin + i, round_); })}
             << i;
       }
-      for (std::uint32_t rest = wanted; rest != 0; rest &= rest - 1) {  // for Note, whose loads would wait for each swap
+      for (std::uint32_t rest = accepted; rest != 0;
+           rest &= rest - 1) {  // for CountChanged, whose loads would wait for each swap
         s_.graph.forward.offsets.Prefetch(s_.graph.forward.neighbours[begin + static_cast<unsigned>(__builtin_ctz(rest))]);
       }
-      for (; wanted != 0; wanted &= wanted - 1) {
-        const EdgeIndex e = begin + static_cast<unsigned>(__builtin_ctz(wanted));
+      for (; accepted != 0; accepted &= accepted - 1) {
+        const EdgeIndex e = begin + static_cast<unsigned>(__builtin_ctz(accepted));
         const LocalId target = s_.graph.forward.neighbours[e];
         Update(target, Scatter(s_, share, source, target, s_.graph.forward, e, round_), next);
       }
@@ -278,7 +279,7 @@ class InPlaceWorker {
     while (true) {
       Value value = atomics::BitCast<Value>(before);
       if (!Takes(value, [&] { return message; })) return;
-      const bool wanted = s_.program.Filter(value);
+      const bool was_candidate = s_.program.Filter(value);
       const bool active = UpdateValue(s_, v, value, message, vertex, round_);
       if constexpr (kConcurrent) {
         const Word after = atomics::BitCast<Word>(value);
@@ -291,20 +292,22 @@ class InPlaceWorker {
         s_.values[v] = value;
       }
       const bool listed = active && s_.program.Filter(value) && !bits::Set<kConcurrent>(s_.touched, v);
-      Note(v, value, wanted, active && !listed);
+      CountChanged(v, value, was_candidate, active && !listed);
       if (active && !listed) next->push_back(v);
       return;
     }
   }
 
-  /// v, which wanted messages or not, is of this value now, and in the next frontier if `active`.
-  void Note(LocalId v, const Value& value, bool wanted, bool active) {
-    count.share.Note(ShareOf(v, value));
+  /// Counts vertex v, which has got `value`: Filter accepted it before if `was_candidate`, and it is in the next frontier if
+  /// `active`.
+  void CountChanged(LocalId v, const Value& value, bool was_candidate, bool active) {
+    count.share.Add(ShareOf(v, value));
     if (active) {
       count.found += 1;
       count.edges += s_.graph.forward.degree(v);
     }
-    if (wanted && !s_.program.Filter(value)) count.wanting -= static_cast<std::int64_t>(s_.graph.reverse.degree(v));
+    if (was_candidate && !s_.program.Filter(value))
+      count.candidate_edges -= static_cast<std::int64_t>(s_.graph.reverse.degree(v));
   }
 
   StateRef<P> s_;  // a copy: what stores cannot change stays in registers
@@ -324,8 +327,8 @@ FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, bo
   std::uint32_t narrow = 0;  // rounds in a row with few edges
   bool stop = false;
   SharedValue share;
-  // Everybody counts, meets the others, and sums all up.
-  const auto meet = [&] {
+  // Each member publishes its counts, waits at a barrier, and sums the counts of all.
+  const auto sum_and_wait = [&] {
     InPlaceShared::Count& mine = worker.count;
     mine.stop = rank == 0 && job.stop->stop_requested();
     board.counts[turn][rank] = mine;
@@ -336,14 +339,14 @@ FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, bo
       all.found += one.found;
       all.edges += one.edges;
       all.looks += one.looks;
-      all.wanting += one.wanting;
-      all.share.Note(one.share);
+      all.candidate_edges += one.candidate_edges;
+      all.share.Add(one.share);
       all.stop = all.stop || one.stop;
     }
     turn ^= 1;
     job.active_vertices = all.found;
     job.ahead.active_edges = all.edges;
-    job.ahead.candidate_edges += all.wanting;
+    job.ahead.candidate_edges += all.candidate_edges;
     job.edges_touched += all.looks;
     job.vertices_updated += all.found;
     stop = all.stop;
@@ -354,14 +357,14 @@ FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, bo
   const std::size_t first = Stretch(words, rank, members), last = Stretch(words, rank + 1, members);
   // The frontier is a bitmap, of which pulls make another, or lists.
   std::uint32_t *active = s.active, *next_active = s.touched;
-  bool listed = false, asked = false;
+  bool listed = false, filled = false;  // filled: board.candidates
   const auto to_lists = [&] {
     std::vector<LocalId>& mine = board.lists.Clear(which, rank);
     if (active != s.active) {
       std::copy(active + first, active + last, next_active + first);
       std::swap(active, next_active);
     }
-    std::fill(next_active + first, next_active + last, 0);  // where those in a list are noted who want messages
+    std::fill(next_active + first, next_active + last, 0);  // gets those in a list that Filter accepts
     for (std::size_t w = first; w < last; ++w) {
       for (std::uint32_t rest = active[w] & bits::Mask(w, s.graph.owned); rest != 0; rest &= rest - 1) {
         worker.List(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(rest))), &mine);
@@ -394,7 +397,7 @@ FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, bo
     board.lists.Take(which, rank, members, [&](std::span<const LocalId> vertices, std::size_t following) {
       ahead.Walk(
           vertices, following, [&](LocalId v) { Prefetch(s.graph.forward.neighbours + s.graph.forward.offsets[v]); },
-          [&](LocalId v) { mine.AskForTargets(v); }, [&](LocalId v) { mine.Visit(v, &next); });
+          [&](LocalId v) { mine.PrefetchTargets(v); }, [&](LocalId v) { mine.Visit(v, &next); });
     });
     worker.count = mine.count;
     if (hubs) {
@@ -408,12 +411,12 @@ FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, bo
         if (rank == 0) s.control->slice_count = 0;
       }
     }
-    meet();
+    sum_and_wait();
     which ^= 1;
     job.push_rounds += 1;
   };
-  // Rounds of a few edges, one after the other, by the first member: beside other work each meeting costs the others a wait
-  // for a core. A small frontier is not pulled, so that nobody has to ask again whether to.
+  // Rounds of a few edges, one after the other, by the first member: beside other work each barrier costs the others a wait
+  // for a core. A small frontier is not pulled, so the direction is not chosen again.
   const auto push_alone = [&] {
     if (rank == 0) {
       const std::uint32_t before = job.push_rounds;
@@ -428,7 +431,7 @@ FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, bo
         which ^= 1;
         job.active_vertices = mine.found;
         job.ahead.active_edges = mine.edges;
-        job.ahead.candidate_edges += mine.wanting;
+        job.ahead.candidate_edges += mine.candidate_edges;
         job.edges_touched += mine.looks;
         job.vertices_updated += mine.found;
         job.push_rounds += 1;
@@ -460,15 +463,16 @@ FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, bo
   const auto pull = [&] {
     const Ahead before = job.ahead;
     group.Sweep(s.graph.owned, kVertexGrain, [&](std::size_t begin, std::size_t end) {
-      std::uint32_t candidates = worker.Wanting(board.wanting, asked, begin / 32, end);
+      std::uint32_t candidates = worker.Candidates(board.candidates, filled, begin / 32, end);
       for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
-        const std::uint32_t following = w + 1 < bits::Words(end) ? worker.Wanting(board.wanting, asked, w + 1, end) : 0;
-        next_active[w] = worker.Pull(active, w, candidates, board.wanting[w]);
+        const std::uint32_t following =
+            w + 1 < bits::Words(end) ? worker.Candidates(board.candidates, filled, w + 1, end) : 0;
+        next_active[w] = worker.Pull(active, w, candidates, board.candidates[w]);
         candidates = following;
       }
     });
-    const std::uint64_t looks = meet();
-    asked = true;
+    const std::uint64_t looks = sum_and_wait();
+    filled = true;
     std::swap(active, next_active);
     job.chooser.Learn(before, round.vertices, looks);
     job.pull_rounds += 1;
@@ -478,7 +482,7 @@ FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, bo
   while (job.active_vertices > 0 && !stop && job.push_rounds + job.pull_rounds < job.max_rounds) {
     narrow = job.ahead.active_edges < kHostRelaxPolicy.narrow_edges ? narrow + 1 : 0;
     if (ends_narrow && narrow > kHostRelaxPolicy.narrow_rounds) break;
-    // A pull asks all vertices, however few edges it then looks at.
+    // A pull looks at all vertices, however few edges it then reads.
     const bool small = job.ahead.active_edges < s.graph.owned / kVerticesAnEdge;
     const bool pulls = job.chooser.UsePull(job.ahead, round.vertices) && !(small && listed && job.chooser.Chooses());
     if (pulls == listed) pulls ? to_bitmap() : to_lists();

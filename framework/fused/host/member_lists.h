@@ -108,34 +108,34 @@ using MemberLists = MemberListsOf<LocalId>;  ///< of vertices
 
 namespace detail {
 
-/// Visits vertices of a list, each after its row has been called from memory and then its row's targets, which lets neither
-/// be waited for: the updates of a visit let no later load begin before they end.
+/// Visits vertices of a list. The row of each is prefetched first, and then the values of the row's targets, so that a visit
+/// waits for neither: its updates let no later load begin before they end.
 class PrefetchPipeline {
  public:
-  /// Calls ask_for_row(v), ask_for_targets(v) and visit(v) for each of the vertices, in their order, so that many visits lie
-  /// between; the first two also for what follows.
-  template <class AskForRow, class AskForTargets, class Visit>
-  [[gnu::always_inline]] void Walk(std::span<const LocalId> vertices, std::size_t following, AskForRow&& ask_for_row,
-                                   AskForTargets&& ask_for_targets, Visit&& visit) {
+  /// Calls prefetch_row(v), prefetch_targets(v) and visit(v) for each of the vertices, in their order, with many visits
+  /// between these calls; the first two also for the vertices that follow.
+  template <class PrefetchRow, class PrefetchTargets, class Visit>
+  [[gnu::always_inline]] void Walk(std::span<const LocalId> vertices, std::size_t following, PrefetchRow&& prefetch_row,
+                                   PrefetchTargets&& prefetch_targets, Visit&& visit) {
     const LocalId* const at = vertices.data();
     const std::size_t size = vertices.size(), known = size + following;
-    if (asked_ != at + std::min(kTargets, known)) {  // another list, or further on in this one
-      for (std::size_t i = 0; i < std::min(2 * kTargets, known); ++i) ask_for_row(at[i]);
-      for (std::size_t i = 0; i < std::min(kTargets, known); ++i) ask_for_targets(at[i]);
+    if (prefetched_ != at + std::min(kTargets, known)) {  // another list, or further on in this one
+      for (std::size_t i = 0; i < std::min(2 * kTargets, known); ++i) prefetch_row(at[i]);
+      for (std::size_t i = 0; i < std::min(kTargets, known); ++i) prefetch_targets(at[i]);
     }
     for (std::size_t i = 0; i < size; ++i) {
-      if (i + 2 * kTargets < known) ask_for_row(at[i + 2 * kTargets]);
-      if (i + kTargets < known) ask_for_targets(at[i + kTargets]);
+      if (i + 2 * kTargets < known) prefetch_row(at[i + 2 * kTargets]);
+      if (i + kTargets < known) prefetch_targets(at[i + kTargets]);
       visit(at[i]);
     }
-    asked_ = at + std::min(size + kTargets, known);
+    prefetched_ = at + std::min(size + kTargets, known);
   }
 
  private:
-  static constexpr std::size_t kTargets = 16;  ///< visits before whose targets are called for; their rows twice as many
-  const LocalId* asked_ = nullptr;             // up to where in a list targets have been
+  static constexpr std::size_t kTargets = 16;  ///< visits ahead by which targets are prefetched; rows twice as many
+  const LocalId* prefetched_ = nullptr;        // end of the targets prefetched, in a list
 };
-/// Targets of a row that are called for.
+/// Targets of a row that are prefetched.
 inline constexpr EdgeIndex kTargetsOfARow = 8;
 
 /// Where a thread stores one thing and loads another, and the other thread the other way round, one must see what the other

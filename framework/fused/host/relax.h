@@ -4,10 +4,10 @@
 ///
 /// A step takes the items whose priority is below a limit. Each thread takes slices of the list and follows edges on its
 /// own: a target that a message improves becomes an item of the thread's ring, until nothing below the limit is left. What
-/// lies beyond goes to the next step's list, or to a list of far items. Then the threads meet, and the limit rises. A search
-/// by levels finds tens of levels between two barriers (vertical granularity control, as PASGAL by Dong et al., PPoPP'24),
-/// and shortest paths fuse buckets (Zhang et al., GraphIt, CGO'20). Every improvement becomes an item, so answers do not
-/// depend on the order.
+/// lies beyond goes to the next step's list, or to a list of far items. Then the threads wait at a barrier, and the limit
+/// rises. A search by levels finds tens of levels between two barriers (vertical granularity control, as PASGAL by Dong et
+/// al., PPoPP'24), and shortest paths fuse buckets (Zhang et al., GraphIt, CGO'20). Every improvement becomes an item, so
+/// answers do not depend on the order.
 ///
 /// A value changes by compare-and-swap, or, if it is a minimum or a maximum, by a load and a store: a locked operation lets
 /// no later load begin. Such a store may overwrite a better value that another thread has stored since the load. So each
@@ -159,8 +159,9 @@ class RelaxWorker {
         tail_ = static_cast<std::uint32_t>(some);
       }
       // Items are looked at all together: the atomics of an update let no later load begin before they end.
-      const std::uint32_t some = std::min(tail_ - head_, kTogether), asked = std::min(tail_ - head_, kTogether + kAhead);
-      for (std::uint32_t i = kAhead; i < asked; ++i) AskForRow(Ring(head_ + i).vertex);
+      const std::uint32_t some = std::min(tail_ - head_, kTogether),
+                          prefetched = std::min(tail_ - head_, kTogether + kAhead);
+      for (std::uint32_t i = kAhead; i < prefetched; ++i) PrefetchRow(Ring(head_ + i).vertex);
       for (std::uint32_t i = 0; i < some; ++i) Look(Ring(head_ + i));
       head_ += some;
       UpdateTargets();
@@ -256,7 +257,7 @@ class RelaxWorker {
       return item.hops < hop_limit_;
     }
   }
-  void AskForRow(LocalId v) const {
+  void PrefetchRow(LocalId v) const {
     const EdgeIndex row = s_.graph.forward.offsets[v];
     Prefetch(s_.graph.forward.neighbours + row);
     if constexpr (!std::is_same_v<WeightOf<P>, None>) {
@@ -528,8 +529,8 @@ FusedRun Relax(Group& group, const StateRef<P>& state, RelaxShared<ItemOf<P>>& s
   std::size_t which = 0, turn = 0;
   Count all;
   std::uint64_t first_far = 0;
-  // Everybody counts, meets the others, and sums all up.
-  const auto meet = [&] {
+  // Each member publishes its counts, waits at a barrier, and sums the counts of all.
+  const auto sum_and_wait = [&] {
     Count& mine = worker.count;
     mine.near = shared.near.of(which, rank).size();
     mine.far = far.size();
@@ -555,7 +556,7 @@ FusedRun Relax(Group& group, const StateRef<P>& state, RelaxShared<ItemOf<P>>& s
   };
 
   detail::TakeFrontier(group, s, job, kOrders ? &far : &shared.near.of(which, rank), &worker.count.first_far);
-  meet();
+  sum_and_wait();
 
   double limit = -kInfinity<double>, width = terms.width;
   std::uint32_t hop_limit = 0, hops = 0, steps = 0;
@@ -583,7 +584,7 @@ FusedRun Relax(Group& group, const StateRef<P>& state, RelaxShared<ItemOf<P>>& s
       if (all.near == 0 || first < limit) {
         worker.TakeFar(limit, &shared.near.of(which, rank));
         first_far = 0;
-        meet();
+        sum_and_wait();
         if (all.near == 0) continue;  // all that was below has improved since
       }
     } else if (all.below == 0) {
@@ -602,7 +603,7 @@ FusedRun Relax(Group& group, const StateRef<P>& state, RelaxShared<ItemOf<P>>& s
       }
     }
     which ^= 1;
-    meet();
+    sum_and_wait();
     if constexpr (detail::kStoresValues<P>) {
       if (worker.stores()) {
         worker.Restore();
