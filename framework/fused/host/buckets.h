@@ -1,6 +1,6 @@
 /// \file
-/// Rounds of a program that orders, on CPU threads that have the whole graph: within one job of the team, so that a
-/// round costs a barrier, and with values updated as messages are made, so that there are no inboxes to fill and empty.
+/// Bucketed rounds on host threads that have the whole graph, of a program with a Priority. A round is part of one team job
+/// and costs a barrier; edges update values directly, without inboxes.
 #pragma once
 
 #include <algorithm>

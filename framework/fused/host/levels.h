@@ -1,8 +1,8 @@
 /// \file
-/// Rounds of a program whose first messages suffice, on CPU threads that have the whole graph: within one job of the team,
-/// so that a round costs a barrier, and with values updated where they are, so that there are no inboxes to fill and empty.
-/// Pushes swap values in; pulls update whoever finds an active neighbour (Beamer, Asanović and Patterson, SC'12, whose
-/// search this becomes for a program that is one).
+/// Rounds on host threads that have the whole graph, of a program whose first messages suffice. A round is part of one team
+/// job and costs a barrier; edges update values directly, without inboxes. A push updates its targets by compare-and-swap. A
+/// pull updates each vertex that has an active in-neighbour. For a breadth-first search this is the direction-optimising
+/// search of Beamer, Asanović and Patterson, SC'12.
 #pragma once
 
 #include <algorithm>

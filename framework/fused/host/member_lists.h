@@ -13,18 +13,18 @@
 
 namespace chatty::fused::host {
 
-/// A list of items, say vertices, a member, twice: while the next round's are filled, the last one's are visited. Whoever
-/// visits vertices finds those next to them, whose lines it then has in its cache. So lists are one behind the other, every
-/// member has an equal share of that, and where one share ends and the next begins moves little from round to round; who has
-/// visited its own share takes from the ends of others', but not what they will soon have done.
+/// One list of items, say vertices, for each member, twice: one is filled while the other is visited. Members share all
+/// lists equally, in the order of the lists, so a member mostly visits vertices that its cache holds: it has found them
+/// itself or has visited vertices next to them. A member that is done takes from the ends of others' shares, unless few
+/// items are left there.
 template <class T>
 class MemberListsOf {
  public:
   explicit MemberListsOf(int members) : lists_{std::vector<List>(members), std::vector<List>(members)} {}
 
-  /// What member `rank` has found.
+  /// The list of member `rank`.
   std::vector<T>& of(std::size_t which, std::size_t rank) { return lists_[which][rank].items; }
-  /// Empties it, once nobody takes from it any more.
+  /// Empties it. No member may take from it any more.
   std::vector<T>& Clear(std::size_t which, std::size_t rank) {
     List& list = lists_[which][rank];
     list.items.clear();
@@ -36,9 +36,9 @@ class MemberListsOf {
   void TakeAll(std::size_t which, Visit&& visit) {
     for (const List& list : lists_[which]) visit(std::span<const T>(list.items));
   }
-  /// Calls visit(items, following) on stretches of all lists until all have been taken. Each of so many `members` calls
-  /// it, of which there may be fewer than lists. So many entries follow in memory, which may be taken next. A member takes
-  /// `grain` of its own share at once.
+  /// Calls visit(items, following) on stretches of all lists until all have been taken. `following` entries follow the items
+  /// in memory and may be taken next. Each of `members` members calls it; there may be fewer than lists. A member takes
+  /// `grain` entries of its own share at once.
   template <class Visit>
   void Take(std::size_t which, std::size_t rank, std::size_t members, Visit&& visit, std::size_t grain = kTakeGrain) {
     std::vector<List>& lists = lists_[which];
