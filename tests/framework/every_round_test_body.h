@@ -56,7 +56,7 @@ inline Array<std::uint32_t> Serial(const Graph& graph, std::uint32_t rounds) {
   return values;
 }
 
-/// Of each edge its weight and its source's id go into the message, besides what the source shows, which is not its value.
+/// Of each edge its weight and its source's id go into the message, besides what the source shares, which is not its value.
 struct WeightedNeighbours {
   using Value = std::uint64_t;
   using Shared = std::uint32_t;

@@ -7,7 +7,8 @@
 
 namespace chatty::steps::cuda {
 
-/// Before a pull: what each frontier vertex shows its neighbours, once a vertex. Nothing to do where that is the value.
+/// Before a pull: stores what each frontier vertex shares with its neighbours, once a vertex. Nothing to do where that is
+/// the value.
 template <class P, class Group>
 __device__ void Publish(const Group& group, const StateRef<P>& s, Form form) {
   if constexpr (Traits<P>::kSharesSeparately) {

@@ -1,7 +1,7 @@
 /// \file
-/// A whole round of a program in which every vertex takes part, in two kernels: rows are gathered, vertices updated, what
-/// they show next is put where the next round gathers it, and the aggregate is measured, without anything on the way to
-/// memory in between. Two arrays of what is shown take turns, for others still gather the one.
+/// A whole round of a program in which every vertex takes part, in two kernels. They gather rows, update vertices, publish
+/// what the next round gathers, and measure the aggregate. Between these steps only the pieces of long rows and the measures
+/// go through memory. Two arrays of published values take turns, because other blocks still gather from the one.
 #pragma once
 
 #include <cuda_pipeline.h>
@@ -15,15 +15,15 @@ namespace chatty::steps::cuda {
 template <class P>
 struct PullAllRef {
   PackedRef rows;
-  const SharedOf<P>* shown = nullptr;  ///< by position: what this round gathers
-  SharedOf<P>* next = nullptr;         ///< by position: what the next one will
-  MessageOf<P>* pieces = nullptr;      ///< what a piece of a long row comes to
-  GlobalOf<P>* measures = nullptr;     ///< an entry a chunk, then one a block of FinishAll
-  GlobalOf<P>* measure = nullptr;      ///< of all owned vertices, in memory that the host sees
-  BlockTickets* finished = nullptr;    ///< blocks of FinishAll that are done
-  std::uint32_t chunks = 0;            ///< stretches of vertices
-  std::uint32_t chunk_words = 1;       ///< words of the active bitmap in each
-  bool rows_tell_degrees = false;      ///< the degrees of a vertex are the length of its row
+  const SharedOf<P>* published = nullptr;  ///< by position: what this round gathers
+  SharedOf<P>* next = nullptr;             ///< by position: what the next one will
+  MessageOf<P>* pieces = nullptr;          ///< what a piece of a long row comes to
+  GlobalOf<P>* measures = nullptr;         ///< an entry a chunk, then one a block of FinishAll
+  GlobalOf<P>* measure = nullptr;          ///< of all owned vertices, in memory that the host sees
+  BlockTickets* finished = nullptr;        ///< blocks of FinishAll that are done
+  std::uint32_t chunks = 0;                ///< stretches of vertices
+  std::uint32_t chunk_words = 1;           ///< words of the active bitmap in each
+  bool degrees_from_rows = false;          ///< the degrees of a vertex are the length of its row
 };
 
 namespace detail {
@@ -67,17 +67,17 @@ class AllSources {
   __device__ Message WalkNear(LocalId target, EdgeIndex row, unsigned degree, const std::int16_t* near) const {
     Message sum = IdentityOf<P>();
     for (unsigned k = 0; k < degree; k += kAtOnce) {
-      SharedOf<P> shown[kAtOnce];
+      SharedOf<P> published[kAtOnce];
       Positions sources;
 #pragma unroll
       for (unsigned u = 0; u < kAtOnce; ++u) {
         if (k + u >= degree) continue;  // whoever has nothing to ask for does not
         sources[u] = target + static_cast<LocalId>(near[k + u]);
-        shown[u] = all_.shown[sources[u]];
+        published[u] = all_.published[sources[u]];
       }
 #pragma unroll
       for (unsigned u = 0; u < kAtOnce; ++u) {
-        if (k + u < degree) Combine(target, row + k + u, sources[u], shown[u], &sum);
+        if (k + u < degree) Combine(target, row + k + u, sources[u], published[u], &sum);
       }
     }
     return sum;
@@ -170,8 +170,7 @@ class AllSources {
   }
 
  private:
-  /// Where the sources of edges k, k + step, … stand. Past the end it is the last's, which no branch keeps from being loaded
-  /// with the others.
+  /// The positions of the sources of edges k, k + step, … Past the end it is the last's, so that no branch delays the loads.
   __device__ void LookUp(EdgeIndex row, unsigned degree, unsigned k, unsigned step, Positions& positions) const {
     const LocalId* const sources = all_.rows.sources + row;
 #pragma unroll
@@ -184,30 +183,30 @@ class AllSources {
   template <class Meanwhile>
   __device__ void Add(LocalId target, EdgeIndex row, unsigned degree, unsigned k, unsigned step, const Positions& positions,
                       Meanwhile&& meanwhile, Message* sum) const {
-    SharedOf<P> shown[kAtOnce];
+    SharedOf<P> published[kAtOnce];
     Positions taken;
 #pragma unroll
     for (unsigned u = 0; u < kAtOnce; ++u) {
       taken[u] = positions[u];
       if constexpr (kOrdered) {
-        shown[u] = taken[u] < all_.rows.hubs ? hubs_[taken[u]] : LoadPastL1(all_.shown, taken[u]);
+        published[u] = taken[u] < all_.rows.hubs ? hubs_[taken[u]] : LoadPastL1(all_.published, taken[u]);
       } else {
-        shown[u] = all_.shown[taken[u]];
+        published[u] = all_.published[taken[u]];
       }
     }
     meanwhile();
 #pragma unroll
     for (unsigned u = 0; u < kAtOnce; ++u) {
       const unsigned i = k + u * step;
-      if (i < degree) Combine(target, row + i, taken[u], shown[u], sum);
+      if (i < degree) Combine(target, row + i, taken[u], published[u], sum);
     }
   }
-  /// Combines into *sum the message along edge e, whose source is at `position` and shows `shown`.
-  __device__ void Combine(LocalId target, EdgeIndex e, LocalId position, const SharedOf<P>& shown, Message* sum) const {
+  /// Combines into *sum the message along edge e, whose source is at `position` and has published `published`.
+  __device__ void Combine(LocalId target, EdgeIndex e, LocalId position, const SharedOf<P>& published, Message* sum) const {
     const LocalId source = kOrdered ? all_.rows.ids[position] : position;
     const Edge<WeightOf<P>> edge{s_.graph.Global(source), s_.graph.Global(target),
                                  s_.graph.reverse.template weight<WeightOf<P>>(e)};
-    *sum = Reduce<P>(s_.program, *sum, CallComputeScatter(s_.program, shown, edge, round_));
+    *sum = Reduce<P>(s_.program, *sum, CallComputeScatter(s_.program, published, edge, round_));
   }
 
   const StateRef<P>& s_;
@@ -216,19 +215,19 @@ class AllSources {
   const SharedOf<P>* const hubs_;
 };
 
-/// PackedRef::near of the rows of a word of vertices, which follow each other in memory: a warp has the next word's on their
-/// way into shared memory while it works on this one's, so that of two trips to memory it waits for one, and no register
-/// holds what has not arrived.
+/// PackedRef::near of the rows of a word of vertices, which are contiguous in memory. A warp copies those of the next word
+/// to shared memory while it works on those of this one. So it waits for one of two memory latencies, and no register holds
+/// what has not arrived.
 class StagedRows {
  public:
-  static constexpr unsigned kUnits = PackedRows::kNearEdges / 2 + 1;  ///< pairs, in which they are called for
+  static constexpr unsigned kUnits = PackedRows::kNearEdges / 2 + 1;  ///< pairs, in which they are copied
   using Memory = std::uint32_t[2][kUnits];                            ///< of a warp
 
   __device__ StagedRows(Memory& memory, const std::int16_t* near)
       : memory_(memory), near_(reinterpret_cast<const std::uint32_t*>(near)) {}
 
-  /// Calls for those of edges [begin, end), as many as there is room for. Words are called for in turn, and each is waited
-  /// for once the next one has been called for.
+  /// Begins to copy those of edges [begin, end), as many as there is room for. Words are copied in turn, and each is waited
+  /// for once the copy of the next has begun.
   __device__ void Call(unsigned word, std::uint32_t begin, std::uint32_t end) {
     __syncwarp();  // all have read what is overwritten
     const std::uint32_t units = begin == end ? 0 : (end - 1) / 2 - begin / 2 + 1;
@@ -241,7 +240,7 @@ class StagedRows {
     }
     __pipeline_commit();
   }
-  /// Those of the word that was called for before the last, from edge `begin` on.
+  /// Those of the word whose copy began before the last, from edge `begin` on.
   __device__ const std::int16_t* Wait(unsigned word, std::uint32_t begin) {
     __pipeline_wait_prior(1);
     __syncwarp();
@@ -258,24 +257,24 @@ template <class P, bool kOrdered>
 __device__ bool FinishVertex(const StateRef<P>& s, const RoundOf<P>& round, const PullAllRef<P>& all, LocalId v,
                              EdgeIndex degree, const ValueOf<P> before, const MessageOf<P>& message, Counters* tally,
                              GlobalOf<P>* measure) {
-  const Vertex vertex = all.rows_tell_degrees ? Vertex{s.graph.Global(v), degree, degree, degree} : s.At(v);
+  const Vertex vertex = all.degrees_from_rows ? Vertex{s.graph.Global(v), degree, degree, degree} : s.At(v);
   ValueOf<P> value = before;
   const bool active = Changed<P>(UpdateValue(s, v, value, message, vertex, round), before, value);
   kOrdered ? StoreOnce(s.values, v, value) : void(s.values[v] = value);
-  SharedOf<P> shown;
+  SharedOf<P> published;
   if constexpr (Traits<P>::kHasShare) {
-    shown = s.program.Share(value, vertex);
-    if (kOrdered && s.graph.parts > 1) s.shared[v] = shown;  // others are told that; of `next` where it is by vertex
+    published = s.program.Share(value, vertex);
+    if (kOrdered && s.graph.parts > 1) s.shared[v] = published;  // for PackShared, which else reads `next`
   } else {
-    shown = value;
+    published = value;
   }
-  all.next[kOrdered ? LoadOnce(all.rows.positions, v) : v] = shown;
+  all.next[kOrdered ? LoadOnce(all.rows.positions, v) : v] = published;
   if constexpr (Traits<P>::kHasMeasure) {
     *measure = CombineGlobal<P>(*measure, MeasureOf<P>(s.program, before, value, vertex, round));
   }
   if (active) {
     tally->vertices += 1;
-    tally->edges += all.rows_tell_degrees ? degree : s.graph.forward.degree(v);
+    tally->edges += all.degrees_from_rows ? degree : s.graph.forward.degree(v);
   }
   return active;
 }
@@ -330,13 +329,13 @@ namespace kernels {
 
 static_assert(kFinishBlocks <= kBlock);
 
-/// What gathers read, of local vertices [first, last).
+/// Publishes the shared values of local vertices [first, last), in the order of the rows' sources.
 template <class P>
 __global__ void __launch_bounds__(kBlock)
-    Show(StateRef<P> s, PackedRef rows, SharedOf<P>* shown, LocalId first, LocalId last) {
+    PublishByOrder(StateRef<P> s, PackedRef rows, SharedOf<P>* published, LocalId first, LocalId last) {
   for (std::size_t v = first + std::size_t{blockIdx.x} * kBlock + threadIdx.x; v < last;
        v += std::size_t{gridDim.x} * kBlock) {
-    shown[rows.Position(static_cast<LocalId>(v))] = s.shared[v];
+    published[rows.Position(static_cast<LocalId>(v))] = s.shared[v];
   }
 }
 
@@ -355,7 +354,7 @@ __global__ void __launch_bounds__(kPullThreads<kOrdered>, kOrdered ? 1 : 6)
   __shared__ unsigned char owners[kPullThreads<kOrdered>];  // of the rows that teams walk
   auto* const hubs = reinterpret_cast<SharedOf<P>*>(hub_bytes);
   if constexpr (kOrdered) {
-    for (LocalId i = threadIdx.x; i < all.rows.hubs; i += blockDim.x) hubs[i] = all.shown[i];
+    for (LocalId i = threadIdx.x; i < all.rows.hubs; i += blockDim.x) hubs[i] = all.published[i];
   }
   __syncthreads();
   using Sources = detail::AllSources<P, kOrdered>;

@@ -112,18 +112,19 @@ class CudaSteps final : public StepSet {
   }
   bool HasPullRound() const override {
     if constexpr (kPullsAll<P>) {
-      return pull_all_.shown != nullptr;
+      return pull_all_.published != nullptr;
     } else {
       return false;
     }
   }
   void PullRound(const RoundState& round) override {
     if constexpr (kPullsAll<P>) {
-      // What has been shown to this device alone is there already.
+      // Of owned vertices the last PullRound has published, unless something has changed since.
       const LocalId first = applied_ ? s().graph.owned : 0, last = s().graph.local;
       if (first < last) {
-        kernels::Show<P><<<Blocks(last - first), kBlock, 0, stream()>>>(s(), pull_all_.rows, shown_.data(), first, last);
-        Check("Show");
+        kernels::PublishByOrder<P>
+            <<<Blocks(last - first), kBlock, 0, stream()>>>(s(), pull_all_.rows, published_.data(), first, last);
+        Check("PublishByOrder");
       }
       PullAll(round);
     }
@@ -189,7 +190,7 @@ class CudaSteps final : public StepSet {
     const std::size_t entries = outbox.for_all != nullptr ? plan.union_size : border_;
     StateRef<P> state = s();
     if constexpr (kPullsAll<P> && Traits<P>::kHasShare) {
-      if (applied_ && pull_all_.rows.positions == nullptr) state.shared = shown_.data();
+      if (applied_ && pull_all_.rows.positions == nullptr) state.shared = published_.data();
     }
     Launch("PackShared", kernels::PackShared<P>, Blocks(entries), state, outbox, plan);
   }
@@ -306,15 +307,15 @@ class CudaSteps final : public StepSet {
   void PrepareToPullAll(const DeviceGraph& graph, Tiling tiling) {
     rows_ = PackedRows(graph, tiling, sizeof(SharedOf<P>));
     const std::size_t owned = s().graph.owned;
-    shown_ = Buffer<SharedOf<P>>(device_, s().graph.local);
-    shown_next_ = Buffer<SharedOf<P>>(device_, s().graph.local);
+    published_ = Buffer<SharedOf<P>>(device_, s().graph.local);
+    published_next_ = Buffer<SharedOf<P>>(device_, s().graph.local);
     pieces_ = Buffer<MessageOf<P>>(device_, rows_.ref().pieces);
     pull_all_.rows = rows_.ref();
-    pull_all_.shown = shown_.data();
+    pull_all_.published = published_.data();
     pull_all_.pieces = pieces_.data();
     pull_all_.chunk_words = static_cast<std::uint32_t>(ChunkWords(owned));
     pull_all_.chunks = static_cast<std::uint32_t>(Chunks(owned));
-    pull_all_.rows_tell_degrees = s().graph.symmetric;  // an owned vertex has its whole row
+    pull_all_.degrees_from_rows = s().graph.symmetric;  // an owned vertex has its whole row
     if constexpr (Traits<P>::kHasMeasure) {
       measures_ = Buffer<GlobalOf<P>>(device_, Chunks(owned) + kFinishBlocks);
       finished_ = Buffer<BlockTickets>(device_, 1);
@@ -351,14 +352,14 @@ class CudaSteps final : public StepSet {
 
   /// Gather, Apply, Measure and the next round's Publish.
   void PullAll(const RoundState& round) {
-    pull_all_.shown = shown_.data();
-    pull_all_.next = shown_next_.data();
+    pull_all_.published = published_.data();
+    pull_all_.next = published_next_.data();
     if (pull_all_.rows.positions != nullptr) {
       LaunchPullAll<true>(round);
     } else {
       LaunchPullAll<false>(round);
     }
-    std::swap(shown_, shown_next_);
+    std::swap(published_, published_next_);
     applied_ = round.index;
   }
 
@@ -379,7 +380,7 @@ class CudaSteps final : public StepSet {
     counts_candidates_ = true;
   }
 
-  /// What the last PullAll has measured and shown holds no more.
+  /// What the last PullAll has measured and published holds no more.
   void Forget() {
     applied_.reset();
     measured_.reset();
@@ -457,7 +458,7 @@ class CudaSteps final : public StepSet {
   // For rounds in which every vertex takes part:
   PackedRows rows_;
   PullAllRef<P> pull_all_;
-  Buffer<SharedOf<P>> shown_, shown_next_;
+  Buffer<SharedOf<P>> published_, published_next_;
   Buffer<MessageOf<P>> pieces_;
   Buffer<GlobalOf<P>> measures_;
   Buffer<BlockTickets> finished_;

@@ -81,7 +81,7 @@ class HostSteps final : public StepSet {
     if (applied_ && form == Form::kAll) return;
     if constexpr (kEndsByStripe<P>) {
       if (EndsByStripe()) {
-        shown_ = s().shared;
+        published_ = s().shared;
         next_ = reinterpret_cast<SharedOf<P>*>(s().inbox);
         stripes_->Reset();
         rounds_by_stripe_ = 0;
@@ -93,9 +93,9 @@ class HostSteps final : public StepSet {
   void PullRound(const RoundState& round) override {
     if constexpr (kEndsByStripe<P>) {
       Run(kParallel, [&](Group& g) {
-        host::EndByStripe(g, s(), As(round), tiles_, *stripes_, rounds_by_stripe_, shown_, next_, partials_.data());
+        host::EndByStripe(g, s(), As(round), tiles_, *stripes_, rounds_by_stripe_, published_, next_, partials_.data());
       });
-      std::swap(shown_, next_);
+      std::swap(published_, next_);
       rounds_by_stripe_ += 1;
       applied_ = round.index;
     }
@@ -230,7 +230,7 @@ class HostSteps final : public StepSet {
   static constexpr std::size_t kSmall = 4096;
   static constexpr std::size_t kParallel = ~std::size_t{0};
 
-  /// Rounds end with ApplyAll. What a vertex that gives its residual away shows is not for several to ask.
+  /// Whether rounds end with ApplyAll. Consume takes the residual, so what a vertex shares cannot be computed again.
   static constexpr bool kAppliesAll = Traits<P>::kEveryRound && !Traits<P>::kCounts && !Traits<P>::kHasConsume;
 
   auto MakeFused() {
@@ -243,7 +243,7 @@ class HostSteps final : public StepSet {
   static bool MakesTiles(const PartShape& part, Tiling tiling) {
     return kMayTile<P> && part.reverse.built && TiledRows::Pay(tiling, part, sizeof(SharedOf<P>));
   }
-  /// Whether rounds end stripe by stripe: nobody else is told what vertices show.
+  /// Whether rounds end stripe by stripe: no other device reads what vertices share.
   bool EndsByStripe() const { return kEndsByStripe<P> && !tiles_.empty() && s().graph.parts == 1; }
   static RoundOf<P> As(const RoundState& round) { return round.As<GlobalOf<P>>(); }
   /// Entries of a buffer that are read.
@@ -278,9 +278,9 @@ class HostSteps final : public StepSet {
   Control read_;
   TiledRows tiles_;
   std::unique_ptr<StripeBoard<MessageOf<P>>> stripes_;
-  SharedOf<P>* shown_ = nullptr;          // in rounds that end stripe by stripe, what vertices show,
-  SharedOf<P>* next_ = nullptr;           // and will next, where inboxes are otherwise
-  std::uint32_t rounds_by_stripe_ = 0;    // since shown_ was filled
+  SharedOf<P>* published_ = nullptr;      // in rounds that end stripe by stripe: what vertices share,
+  SharedOf<P>* next_ = nullptr;           // and what they share next, in the memory of the inboxes
+  std::uint32_t rounds_by_stripe_ = 0;    // since published_ was filled
   std::optional<std::uint32_t> applied_;  // the round whose end has measured and published, if nothing has changed since
   [[no_unique_address]] std::conditional_t<fused::host::kFuses<P>, fused::host::Engine<P>, None> fused_;
   Cursors cursors_;

@@ -1,6 +1,6 @@
 /// \file
-/// Rows cut into tiles, for pulls in which every source sends: a tile's messages come from 2^16 sources and go to 2^15
-/// targets, so that what it reads and writes stays in a core's cache, where rows of a large graph gather from all of memory.
+/// Rows cut into tiles, for pulls in which every source sends. A tile's messages come from 2^16 sources and go to 2^15
+/// targets, so what it reads and writes stays in a core's cache. Rows of a large graph would gather from all of memory.
 /// Entries within a tile need 16 bits for either end. (Cache blocking: Nishtala et al., 2007; in two dimensions with short
 /// indices: Buono et al., ICS'16. What it saves in PageRank: Beamer et al., IPDPS'17.)
 #pragma once
@@ -123,7 +123,7 @@ class TiledRows {
 
 namespace detail {
 
-/// The update of vertices [begin, end), entry i of whose messages is begin + i's; what they show next; and their measure.
+/// The update of vertices [begin, end), entry i of whose messages is begin + i's; what they share next; and their measure.
 template <class P>
 void EndStretch(const StateRef<P> s, const RoundOf<P> round, std::size_t begin, std::size_t end,
                 const MessageOf<P>* messages, SharedOf<P>* next, Counters* tally, [[maybe_unused]] GlobalOf<P>* partial) {
@@ -152,11 +152,11 @@ void EndStretch(const StateRef<P> s, const RoundOf<P> round, std::size_t begin, 
   if constexpr (Traits<P>::kHasMeasure) *partial = measure;
 }
 
-/// Combines into at(k) the messages to stripe i's target k, from sources in columns [begin, end), of which first + k shows
-/// *shown(first, k).
-template <class P, class Shown, class At>
+/// Combines into at(k) the messages to stripe i's target k, from sources in columns [begin, end), of which first + k has
+/// published *published(first, k).
+template <class P, class Published, class At>
 void GatherStripe(const P program, const GraphRef& graph, const RoundOf<P>& round, const TiledRows& tiles, std::size_t i,
-                  std::size_t begin, std::size_t end, const Shown shown, const At at) {
+                  std::size_t begin, std::size_t end, const Published published, const At at) {
   using Message = MessageOf<P>;
   constexpr std::size_t kLineBytes = 64;
   const VertexId* const ids = graph.global_ids;
@@ -165,7 +165,7 @@ void GatherStripe(const P program, const GraphRef& graph, const RoundOf<P>& roun
   const auto global = [ids](LocalId v) { return ids == nullptr ? VertexId{v} : ids[v]; };
   const auto message = [&](LocalId first, std::size_t source, std::uint32_t target) -> Message {
     const Edge<> edge{global(first + static_cast<LocalId>(source)), global(first_target + target), {}};
-    return CallComputeScatter(program, *shown(first, source), edge, round);
+    return CallComputeScatter(program, *published(first, source), edge, round);
   };
   const auto combine = [&](const Message& a, const Message& b) { return Reduce<P>(program, a, b); };
   tiles.ForEach(
@@ -188,7 +188,7 @@ void GatherStripe(const P program, const GraphRef& graph, const RoundOf<P>& roun
       },
       [&](LocalId first, std::size_t line) {
         const std::size_t source = line * kLineBytes / sizeof(SharedOf<P>);
-        if (first + source < local) Prefetch(shown(first, source));
+        if (first + source < local) Prefetch(published(first, source));
       });
 }
 
@@ -211,8 +211,8 @@ void GatherTiles(Group& group, const StateRef<P>& s, const RoundOf<P>& round, co
   if (group.rank() == 0) atomics::Add<true>(&s.control->edges_touched, tiles.edges());
 }
 
-/// Whether P's rounds by tiles may end stripe by stripe, what vertices show next being kept apart from what they show, where
-/// inboxes are when they are needed.
+/// Whether P's rounds by tiles may end stripe by stripe. What vertices publish for the next round is then in the memory of
+/// the inboxes, apart from what they have published for this one.
 template <class P>
 inline constexpr bool kEndsByStripe =
     kMayTile<P>&& Traits<P>::kHasShare && !Traits<P>::kHasConsume && sizeof(SharedOf<P>) <= sizeof(Slot<MessageOf<P>>) &&
@@ -272,19 +272,19 @@ class StripeBoard {
   std::atomic<bool> failed_{false};
 };
 
-/// A round by tiles, on a device that has the whole graph: each stripe's messages are summed in a thread's cache, its
-/// vertices updated and measured, and what they show next written to `next`. In a Gauss–Seidel round (Round::gauss_seidel)
-/// sources show what they have become in it, in stripes far enough below that they have ended: how far does not depend on
-/// who was fast, so that a run repeats itself on as many threads (Gauss and Seidel's way, by blocks; Arasu et al., WWW'02,
-/// for PageRank).
+/// A round by tiles, on a device that has the whole graph. A thread sums the messages of a stripe in its cache, updates and
+/// measures the stripe's vertices, and writes what they share to `next`. In a Gauss–Seidel round (Round::gauss_seidel),
+/// messages from stripes that are far enough below come from values of this round: those stripes have ended. How far does
+/// not depend on the speed of threads, so a run on as many threads repeats itself (Gauss and Seidel's way, by blocks; Arasu
+/// et al., WWW'02, for PageRank).
 template <class P>
 void EndByStripe(Group& group, const StateRef<P>& s, const RoundOf<P>& round, const TiledRows& tiles,
-                 StripeBoard<MessageOf<P>>& board, std::uint32_t ended, const SharedOf<P>* shown, SharedOf<P>* next,
+                 StripeBoard<MessageOf<P>>& board, std::uint32_t ended, const SharedOf<P>* published, SharedOf<P>* next,
                  [[maybe_unused]] GlobalOf<P>* partials) {
   constexpr std::size_t kTargets = std::size_t{1} << TiledRows::kTargetBits;
   constexpr std::size_t kStripesAColumn = std::size_t{1} << (TiledRows::kSourceBits - TiledRows::kTargetBits);
   static_assert(kTargets % kMeasureGrain == 0);
-  const auto old_at = [=](LocalId first, std::size_t source) { return shown + first + source; };
+  const auto old_at = [=](LocalId first, std::size_t source) { return published + first + source; };
   const auto new_at = [=](LocalId first, std::size_t source) -> const SharedOf<P>* { return next + first + source; };
   const std::size_t lag = std::max<std::size_t>(2, static_cast<std::size_t>(group.size()));
   using Message = MessageOf<P>;
@@ -309,7 +309,8 @@ void EndByStripe(Group& group, const StateRef<P>& s, const RoundOf<P>& round, co
         };
         gather(0, new_columns, new_at);
         const SharedOf<P>* parts[kStripesAColumn];  // of the column between some are updated: looked up, not guessed
-        for (std::size_t k = 0; k < kStripesAColumn; ++k) parts[k] = k < updated_stripes % kStripesAColumn ? next : shown;
+        for (std::size_t k = 0; k < kStripesAColumn; ++k)
+          parts[k] = k < updated_stripes % kStripesAColumn ? next : published;
         gather(new_columns, old_columns, [&parts](LocalId from, std::size_t source) {
           return parts[source >> TiledRows::kTargetBits] + from + source;
         });
