@@ -1,6 +1,6 @@
 /// \file
 /// What packing and unpacking of message buffers share on a GPU: segments of a buffer, and how a warp reads the vertices and
-/// the bits of one. The layout of a buffer is that of both backends (message buffers in framework/state.h).
+/// the bits of one. The layout of a buffer is that of both backends (framework/steps/message_layout.h).
 #pragma once
 
 #include "chatty/framework/steps/cuda/block.cuh"
@@ -10,18 +10,18 @@ namespace chatty::steps::cuda {
 
 namespace detail {
 
-/// Words of a segment of a buffer: what a warp asks memory for it asks for all of them together.
+/// Words of a segment of a buffer. A warp issues its loads for all of them together.
 inline constexpr unsigned kSegmentWords = kBufferSegment / 32;
 
-/// Entries of a buffer that a thread has on their way at once: as many as it has registers for.
+/// Entries of a buffer that a thread loads before it uses any of them: as many as it has registers for.
 template <class Payload>
 inline constexpr unsigned kEntriesAtOnce = sizeof(Payload) <= 8    ? 4
                                            : sizeof(Payload) <= 32 ? 2
                                                                    : 1;
 
-/// Writes which places of `words` words are set to `list`, in order and counted from `base`: lane k has the kth word. Lanes
-/// that then have an entry of the list each are all at work, however few places are set. Returns how many are. All lanes of
-/// a warp call it, and synchronise before they read.
+/// Writes to `list`, in order and counted from `base`, which entries of `words` words are set: lane k has the kth word. So
+/// each lane can then take an entry of the list, however few are set. Returns how many are set. All lanes of a warp call it,
+/// and synchronise before they read.
 __device__ inline unsigned ListSet(std::uint32_t mine, unsigned words, unsigned base, std::uint16_t* list) {
   unsigned count = 0;
   for (unsigned k = 0; k < words; ++k) {
@@ -35,9 +35,9 @@ __device__ inline unsigned ListSet(std::uint32_t mine, unsigned words, unsigned 
   return count;
 }
 
-/// Of a segment of a list of vertices that ascend without repeats, from place i on, lane k has the kth 32, as far as there
-/// are so many: the first one, and whether the others follow it without a gap, as in borders that hold nearly all. Then
-/// their bits follow each other, too, and nobody has to look at them one by one.
+/// A segment of a list of vertices, from entry i on; vertices ascend without repeats. Lane k has the kth 32 of them, fewer
+/// at the end of the list: the first vertex, and whether the others follow it without a gap, as in borders that hold nearly
+/// all vertices. Then their bits are contiguous, too, and need not be read one by one.
 struct Stretch {
   LocalId first = 0;
   bool whole = true;
@@ -49,7 +49,7 @@ struct Stretch {
     whole = vertices[begin + more] - first == more;
   }
 };
-/// All vertices of a segment, a place a lane, word after word; past the last of `size`, which is not 0, the last.
+/// All vertices of a segment, word after word, an entry a lane. Past the last of `size` entries, which is not 0: the last.
 __device__ inline void LoadSegment(const LocalId* vertices, std::size_t i, std::size_t size, LocalId (&v)[kSegmentWords]) {
 #pragma unroll
   for (unsigned k = 0; k < kSegmentWords; ++k) {

@@ -17,7 +17,7 @@ namespace chatty::steps::cuda {
 namespace {
 
 constexpr unsigned kThreads = 256;
-/// One edge of so many is looked at to see who is asked for often.
+/// One edge of so many is sampled to find the sources that are read often.
 constexpr EdgeIndex kSampled = 16;
 constexpr std::uint32_t kCounts = SourceOrder::kCounts;
 
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kThreads) CountSources(const LocalId* neighbou
     atomicAdd(&counts[neighbours[i * kSampled + i % kSampled]], 1u);  // not the same columns of all short rows
   }
 }
-/// How many vertices have been counted so often.
+/// How many vertices have each count.
 __global__ void __launch_bounds__(kThreads)
     CountCounts(const std::uint32_t* counts, std::size_t local, std::uint32_t* vertices) {
   __shared__ std::uint32_t mine[kCounts];
@@ -56,7 +56,8 @@ struct Classify {
     return order.IsHub(counts[v]) ? std::uint64_t{1} << 32 : counts[v] > 0 ? 1 : 0;
   }
 };
-/// Hubs first, then who has been counted, then the others, each in the order of their ids, in which they are written.
+/// The position of each vertex, and the vertex at each position: hubs, then others that have been counted, then the rest,
+/// each group in the order of ids.
 __global__ void __launch_bounds__(kThreads)
     FindPositions(Classify classify, const std::uint64_t* before, std::size_t local, LocalId* positions, LocalId* ids) {
   const auto hubs = static_cast<LocalId>(classify.order.hubs), counted = static_cast<LocalId>(classify.order.counted);
@@ -75,7 +76,7 @@ __global__ void __launch_bounds__(kThreads)
   for (std::size_t e = First(); e < edges; e += Stride()) sources[e] = positions[neighbours[e]];
 }
 
-/// How far sources are from targets, a lane a row; and of which words' vertices that cannot be said.
+/// How far sources are from targets, a lane a row; and the words of vertices for which 16 bits cannot say it.
 __global__ void __launch_bounds__(kThreads)
     FindDistances(AdjacencyRef rows, LocalId owned, std::int16_t* near, std::uint32_t* far) {
   for (std::size_t base = First() - threadIdx.x % 32; base < owned; base += Stride()) {

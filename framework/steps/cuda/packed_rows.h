@@ -1,13 +1,14 @@
 /// \file
-/// Rows prepared for pulls in which every source sends, on a GPU: what such a pull gathers stands in one array, ordered by
-/// how often it is asked for, so that the hubs' share of it fits an SM's shared memory and the rest the L2; rows too long
-/// for a warp are cut up beforehand; and where rows are a few edges, as streets and meshes have, they say how far sources
-/// are from targets in 16 bits. Making them costs a few rounds.
+/// Rows prepared for pulls in which every source sends, on a GPU. Making them costs as much time as a few rounds.
+///
+/// - What a pull gathers is one array, ordered by how often each value is read. The hubs' share of it fits an SM's shared
+///   memory, and the rest the L2.
+/// - Rows too long for a warp are cut into pieces.
+/// - Where rows are a few edges, as in streets and meshes, 16 bits an edge say how far the source is from the target.
 ///
 /// Hubs in fast memory and vertices in the order of their degree: Zhang et al., "Making caches work for graph analytics",
 /// 2017; Balaji and Lucia, IISWC'18. Cut rows, and partial sums that a second kernel adds in a fixed order: segmented sums
-/// as in Merrill and Garland's merge-based SpMV, SC'16. Distances
-/// in place of ids: Boldi and Vigna, WWW'04.
+/// as in Merrill and Garland's merge-based SpMV, SC'16. Distances instead of ids: Boldi and Vigna, WWW'04.
 #pragma once
 
 #include <algorithm>
@@ -26,20 +27,20 @@
 
 namespace chatty::steps::cuda {
 
-/// In which order sources stand, by how often samples of edges have met them: hubs first, then who has been met, then the
-/// others.
+/// The order of sources, by how many sampled edges they are the source of: hubs, then other sources of sampled edges, then
+/// the rest.
 struct SourceOrder {
-  /// Counts from so many less one on are all the same.
+  /// Counts from kCounts - 1 on are one.
   static constexpr std::uint32_t kCounts = 8192;
   std::uint32_t hub = kCounts;  ///< the least count of a hub; kCounts: there are none
   std::uint64_t hubs = 0;       ///< vertices that are hubs,
-  std::uint64_t counted = 0;    ///< and others that have been met
+  std::uint64_t counted = 0;    ///< and others that have been counted
 
   static CHATTY_FN std::uint32_t Capped(std::uint32_t count) { return count < kCounts ? count : kCounts - 1; }
   CHATTY_FN bool IsHub(std::uint32_t count) const { return Capped(count) >= hub; }
 
-  /// Of `with[c]` vertices met c times, c being capped: as many hubs as fit, those of one count together. Who is hardly met
-  /// more often than others is none.
+  /// The order of `with[c]` vertices that have been counted c times, c being capped. At most `fit` vertices are hubs; those
+  /// of one count all are, or none is. A hub has been counted at least twice.
   static SourceOrder Of(std::span<const std::uint32_t, kCounts> with, std::uint64_t fit) {
     SourceOrder order;
     while (order.hub > 2 && order.hubs + with[order.hub - 1] <= fit) order.hubs += with[--order.hub];
@@ -136,12 +137,12 @@ class PackedRows {
   Buffer<std::uint32_t> long_row_of_, claimed_;
 };
 
-/// Whether P's rounds can go by pull_all.cuh: pulls look at all edges, and what a vertex shows can be asked for again.
+/// Whether P's rounds can go by pull_all.cuh: pulls look at all edges, and what a vertex shares can be computed again.
 template <class P>
 inline constexpr bool kPullsAll = Traits<P>::kEveryRound && !Traits<P>::kCounts && !Traits<P>::kHasConsume &&
                                   !Traits<P>::kAnyMessageSuffices && !Traits<P>::kHasFilter && !Traits<P>::kHasFilterMessage;
 
-/// Words of the active bitmap that a warp takes at once: of large graphs some, so that who takes next is seldom asked.
+/// Words of the active bitmap that a warp takes at once: several in large graphs, so that warps seldom claim work.
 constexpr std::uint64_t ChunkWords(std::uint64_t owned) {
   return std::clamp<std::uint64_t>(bits::Words(owned) / (1u << 16), 1, 64);
 }
