@@ -71,6 +71,8 @@ class StepSet {
   virtual void Activate(const RoundState& round) = 0;
   /// Push along the frontier, hubs included: `count` entries of a queue or bits of a bitmap, `edges` forward edges in all.
   virtual void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out) = 0;
+  /// Before a pull: stores what the frontier's vertices, or for kAll all owned vertices, share, where Gather and PackShared
+  /// read it. Publish of all vertices has nothing to do if PullRound or Apply has published and nothing has changed since.
   virtual void Publish(Form form) = 0;
   /// Pull into candidates, hubs included.
   virtual void Gather(const RoundState& round, bool all_active) = 0;
@@ -79,7 +81,8 @@ class StepSet {
   /// The pull of a program that is active in every round, in one sweep: Gather, Apply, the aggregate of updates and, for
   /// vertices that no other device reads, the next round's Publish.
   virtual void PullRound(const RoundState&) {}
-  /// Updates vertices with a message. For kQueue `count` approximates the queue's length.
+  /// Updates vertices with a message. For kQueue `count` approximates the queue's length. For kAll a host device also
+  /// publishes and measures, if the program is active in every round and has no Consume.
   virtual void Apply(const RoundState& round, Form form, std::size_t count) = 0;
   /// Gather and update, for programs that see all messages.
   virtual void Collect(const RoundState& round, bool all_active) = 0;

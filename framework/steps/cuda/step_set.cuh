@@ -105,7 +105,7 @@ class CudaSteps final : public StepSet {
     }
   }
   void Publish(Form form) override {
-    if (applied_ && form == Form::kAll) return;
+    if (applied_ && form == Form::kAll) return;  // PullRound has published
     if constexpr (Traits<P>::kSharesSeparately) {
       Launch("Publish", kernels::Publish<P>, Blocks(s().graph.owned), s(), form);
     }

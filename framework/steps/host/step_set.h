@@ -78,7 +78,7 @@ class HostSteps final : public StepSet {
     }
   }
   void Publish(Form form) override {
-    if (applied_ && form == Form::kAll) return;
+    if (applied_ && form == Form::kAll) return;  // PullRound or Apply has published
     if constexpr (kEndsByStripe<P>) {
       if (EndsByStripe()) {
         published_ = s().shared;
