@@ -28,7 +28,7 @@ struct BuiltDirections {
 /// The next round's work, on all devices.
 struct Ahead {
   std::uint64_t active_edges = 0;    ///< from active vertices
-  std::int64_t candidate_edges = 0;  ///< to vertices that want messages
+  std::int64_t candidate_edges = 0;  ///< to vertices that Filter accepts
 };
 
 /// Chooses between push and pull. Small and plain: copies with the same sums choose alike.

@@ -85,7 +85,7 @@ enum class Next : std::uint8_t {
 struct Hints {
   /// In one synchronous round all messages to a vertex are equal: a pull may stop at the first.
   bool any_message_suffices = false;
-  /// Of the messages that a vertex wants, the one from the source of least id is what all of them reduce to: a pull that
+  /// Of the messages that Filter accepts, the one from the source of least id is what all of them reduce to: a pull that
   /// meets sources in that order may leave a row at the first.
   bool first_in_row_suffices = false;
   /// UpdateStatus replaces the value by the reduction of value and message, and returns whether that is another value:

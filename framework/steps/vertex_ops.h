@@ -59,9 +59,9 @@ CHATTY_FN bool KeepsMessages(const StateRef<P>& s) {
   }
 }
 
-/// Deliver, without kept messages. Without `ask`, vertices that want none get one, too: if most targets want one, reading
-/// their values costs more than extra bits, which Apply ignores. A GPU then does not report a first message, and does not
-/// skip halo vertices whose owners have had one: SettleHalo does later.
+/// Deliver, without kept messages. Without `ask`, vertices that Filter rejects get one, too: if it accepts most targets,
+/// reading their values costs more than extra bits, which Apply ignores. A GPU then does not report a first message, and
+/// does not skip halo vertices whose owners have had one: SettleHalo does later.
 template <class P, bool kConcurrent>
 CHATTY_FN Delivery DeliverBit(const StateRef<P>& s, LocalId target, [[maybe_unused]] bool ask) {
 #if CHATTY_DEVICE_CODE
@@ -81,7 +81,8 @@ CHATTY_FN Delivery DeliverBit(const StateRef<P>& s, LocalId target, [[maybe_unus
   return bits::Set<kConcurrent>(s.touched, target) ? Delivery::kFirst : Delivery::kIgnored;
 }
 
-/// Whether local vertex `target` wants a message, as far as this device knows. Without kept messages, DeliverBit checks.
+/// Whether Filter accepts the message to local vertex `target`, as far as this device knows. Without kept messages,
+/// DeliverBit checks.
 template <class P>
 CHATTY_FN bool PassesFilter(const StateRef<P>& s, LocalId target, [[maybe_unused]] const MessageOf<P>& message) {
   if (target >= s.graph.owned || !KeepsMessages(s)) return true;
@@ -143,7 +144,7 @@ CHATTY_FN MessageOf<P> Scatter(const StateRef<P>& s, const SharedOf<P>& shared, 
   return CallComputeScatter(s.program, shared, edge, round);
 }
 
-/// One in-edge of a pull: combines the message from `source` into `*message` if the source is active and the message wanted.
+/// One in-edge of a pull: combines the message from `source` into `*message` if the source is active and Filter accepts it.
 /// Returns whether it did.
 template <class P>
 CHATTY_FN bool GatherEdge(const StateRef<P>& s, LocalId source, LocalId target, EdgeIndex e, bool all_active,
@@ -284,14 +285,14 @@ CHATTY_FN bool Updated(const StateRef<P>& s, LocalId v, Counters* tally, Update&
     tally->edges += degree;
   }
   if constexpr (Traits<P>::kHasFilter) {
-    const bool wanted = s.program.Filter(before), wants = s.program.Filter(value);
-    if (wants != wanted) {
+    const bool was_candidate = s.program.Filter(before), is_candidate = s.program.Filter(value);
+    if (is_candidate != was_candidate) {
 #if CHATTY_DEVICE_CODE  // in a symmetric graph they are the forward edges, whose number is there; hosts have both in a cache
       const auto edges = static_cast<std::int64_t>(s.graph.SameRows() ? degree : s.graph.reverse.degree(v));
 #else
       const auto edges = static_cast<std::int64_t>(s.graph.reverse.degree(v));
 #endif
-      tally->candidate_edges += wants ? edges : -edges;
+      tally->candidate_edges += is_candidate ? edges : -edges;
     }
   }
   return active;

@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(kThreads) EmptyInboxes(const __grid_constant__
   }
 }
 
-/// Counts the frontier, and the edges to vertices that want messages, into Control.
+/// Counts the frontier, and the edges to vertices that Filter accepts, into Control.
 template <class P>
 __global__ void __launch_bounds__(kThreads) CountFrontier(const __grid_constant__ RelaxRef<P> a) {
   const std::size_t stride = std::size_t{gridDim.x} * kThreads, begin = std::size_t{blockIdx.x} * kThreads + threadIdx.x;

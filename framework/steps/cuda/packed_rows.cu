@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(kThreads) NamePieces(const LongRow* rows, std:
   }
 }
 
-/// Runs one of CUB's algorithms, which say how much room they want when given none.
+/// Runs one of CUB's algorithms, which return the size of their temporary storage when they are given none.
 template <class Call>
 void WithScratch(Device& device, Call&& call) {
   std::size_t bytes = 0;

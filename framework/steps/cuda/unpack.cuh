@@ -150,18 +150,18 @@ __device__ void UnpackMessagesAs(const Group& group, const StateRef<P>& s, const
   const auto take_in = [&](const auto& batch) {
     constexpr unsigned kCount = std::decay_t<decltype(batch)>::kCount;
     LocalId v[kCount];
-    bool wanted[kCount];
+    bool accepted[kCount];
 #pragma unroll
     for (unsigned k = 0; k < kCount; ++k) v[k] = batch.present[k] ? vertices[batch.index[k]] : 0;
 #pragma unroll
     for (unsigned k = 0; k < kCount; ++k) {
-      wanted[k] = batch.present[k] && PassesFilter(s, v[k], MessageIn<P>(batch.payload[k]));
+      accepted[k] = batch.present[k] && PassesFilter(s, v[k], MessageIn<P>(batch.payload[k]));
     }
     unsigned first[kCount], all = 0;
 #pragma unroll
     for (unsigned k = 0; k < kCount; ++k) {
       const bool mine =
-          wanted[k] && DeliverAccepted<P, true>(s, v[k], MessageIn<P>(batch.payload[k]), queue_out) == Delivery::kFirst;
+          accepted[k] && DeliverAccepted<P, true>(s, v[k], MessageIn<P>(batch.payload[k]), queue_out) == Delivery::kFirst;
       first[k] = __ballot_sync(kFull, mine);
       all += __popc(first[k]);
     }

@@ -106,8 +106,8 @@ std::uint32_t PullFirst(const StateRef<P>& s, const RoundOf<P>& round, const Adj
   return found;
 }
 
-/// Of word w's vertices below `end` those that may want messages. Where they are a choice, the begins of their rows are
-/// fetched: the next ones' come from memory while these are walked.
+/// The bits of word w's vertices below `end` that Filter accepts; of all without a Filter. With one, prefetches the begins
+/// of their rows: they come from memory while the rows of another word are walked.
 template <class P>
 std::uint32_t Candidates(const StateRef<P>& s, std::size_t w, std::size_t end) {
   std::uint32_t word = bits::Mask(w, end);

@@ -20,31 +20,31 @@ struct HaloTally {
   std::uint32_t first[kMaxDevices] = {};  ///< vertices that got their first message
 };
 
-/// Edges of [begin, begin + count), at most 32, whose messages may be wanted, as bits. Targets are looked at, or called from
-/// memory, all together: the atomics of a delivery let no later load begin before they end. `ask`: as DeliverBit has it.
+/// Edges of [begin, begin + count), at most 32, whose messages Filter may accept, as bits. Targets are read, or prefetched,
+/// all together: the atomics of a delivery let no later load begin before they end. `ask`: as DeliverBit has it.
 template <class P>
 std::uint32_t AcceptedEdges(const StateRef<P>& s, const RoundOf<P>& round, LocalId source, const SharedOf<P>& shared,
                             EdgeIndex begin, unsigned count, [[maybe_unused]] bool ask) {
-  std::uint32_t wanted = 0;
+  std::uint32_t accepted = 0;
   for (unsigned i = 0; i < count; ++i) {
     const LocalId target = s.graph.forward.neighbours[begin + i];
-    bool wants = true;
+    bool accepts = true;
     if constexpr (Traits<P>::kHasFilter || Traits<P>::kHasFilterMessage) {
       if (target < s.graph.owned && (ask || KeepsMessages(s))) {
-        if constexpr (Traits<P>::kHasFilter) wants = s.asynchronous || s.program.Filter(s.values[target]);
+        if constexpr (Traits<P>::kHasFilter) accepts = s.asynchronous || s.program.Filter(s.values[target]);
         if constexpr (Traits<P>::kHasFilterMessage) {
           const MessageOf<P> message = Scatter(s, shared, source, target, s.graph.forward, begin + i, round);
-          wants = wants && s.program.Filter(s.values[target], message);
+          accepts = accepts && s.program.Filter(s.values[target], message);
         }
       }
     }
-    wanted |= std::uint32_t{wants} << i;
-    if (wants) {
+    accepted |= std::uint32_t{accepts} << i;
+    if (accepts) {
       PrefetchToWrite(s.touched + (target >> 5));
       if (KeepsMessages(s)) PrefetchToWrite(s.inbox + target);
     }
   }
-  return wanted;
+  return accepted;
 }
 
 /// Pushes along edges [begin, end) of `source`'s row.
@@ -66,9 +66,9 @@ void PushEdges(const StateRef<P>& s, const RoundOf<P>& round, LocalId source, co
   };
   for (; begin < end; begin += 32) {
     const auto count = static_cast<unsigned>(std::min<EdgeIndex>(end - begin, 32));
-    for (std::uint32_t wanted = AcceptedEdges(s, round, source, shared, begin, count, queue_out); wanted != 0;
-         wanted &= wanted - 1) {
-      push(begin + static_cast<unsigned>(__builtin_ctz(wanted)));
+    for (std::uint32_t accepted = AcceptedEdges(s, round, source, shared, begin, count, queue_out); accepted != 0;
+         accepted &= accepted - 1) {
+      push(begin + static_cast<unsigned>(__builtin_ctz(accepted)));
     }
   }
 }
