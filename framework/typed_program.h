@@ -46,7 +46,7 @@ template <class P>
 constexpr std::optional<FusedTraits> HostFusedTraits() {
   if constexpr (!fused::host::kFuses<P>) return std::nullopt;
   FusedTraits traits;
-  traits.needs_buckets = fused::host::kUpdatesAtOnce<P>;
+  traits.needs_buckets = fused::host::kRunsBuckets<P>;
   traits.keeps_rounds = fused::host::kHasRounds<P>;
   traits.any_order = fused::kRelaxes<P>;
   traits.together = fused::kRelaxesTogether<P>;

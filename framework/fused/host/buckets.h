@@ -20,10 +20,11 @@ namespace chatty::fused::host {
 using namespace steps;        // NOLINT(google-build-using-namespace)
 using namespace steps::host;  // NOLINT(google-build-using-namespace): the steps' groups and operations at a vertex
 
-/// Whether P's updates may be made by whoever has a message, by a swap of the value: late and repeated messages do no harm,
-/// and messages that were not combined before are such. UpdateStatus sees a copy, so it still has each value to itself.
+/// Whether P runs in buckets here: a thread that has a message may update the target by compare-and-swap. Late and repeated
+/// messages do no harm, and messages that were not combined before are such. UpdateStatus sees a copy, so no other thread
+/// changes its value.
 template <class P>
-inline constexpr bool kUpdatesAtOnce =
+inline constexpr bool kRunsBuckets =
     Traits<P>::kOrders && !Traits<P>::kSharesSeparately && (sizeof(ValueOf<P>) == 4 || sizeof(ValueOf<P>) == 8);
 
 /// What the members share. Counts twice: while one round fills its own, the last one's may still be read.

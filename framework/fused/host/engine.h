@@ -19,7 +19,7 @@ namespace chatty::fused::host {
 
 /// Whether P's rounds may be parts of one job.
 template <class P>
-inline constexpr bool kHasRounds = kUpdatesAtOnce<P> || kRunsInPlace<P>;
+inline constexpr bool kHasRounds = kRunsBuckets<P> || kRunsInPlace<P>;
 /// Whether there is an engine for P.
 template <class P>
 inline constexpr bool kFuses = kHasRounds<P> || kRelaxes<P>;
@@ -126,7 +126,7 @@ class Engine final : public FusedEngine {
     if (run.form != Form::kBitmap) return false;
     const StateRef<P>& s = state_.ref();
     WorkerTeam& team = *device_.team();
-    if constexpr (kUpdatesAtOnce<P>) {
+    if constexpr (kRunsBuckets<P>) {
       if (!run.buckets.on() || run.chooser.UsePull(run.ahead, run.round.vertices)) return false;
       BucketBoard board(team.size());
       RunJob(kParallel, run, [&](Group& g) { return RunBuckets(g, s, board, relaxes, run); });

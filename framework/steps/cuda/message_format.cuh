@@ -15,9 +15,9 @@ inline constexpr unsigned kSegmentWords = kBufferSegment / 32;
 
 /// Entries of a buffer that a thread loads before it uses any of them: as many as it has registers for.
 template <class Payload>
-inline constexpr unsigned kEntriesAtOnce = sizeof(Payload) <= 8    ? 4
-                                           : sizeof(Payload) <= 32 ? 2
-                                                                   : 1;
+inline constexpr unsigned kEntriesInFlight = sizeof(Payload) <= 8    ? 4
+                                             : sizeof(Payload) <= 32 ? 2
+                                                                     : 1;
 
 /// Writes to `list`, in order and counted from `base`, which entries of `words` words are set: lane k has the kth word. So
 /// each lane can then take an entry of the list, however few are set. Returns how many are set. All lanes of a warp call it,

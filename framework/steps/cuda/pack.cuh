@@ -111,7 +111,7 @@ __device__ void PackBitmap(const Group& group, PackTempStorage& temp_storage, st
                            const Entries& entries, Value&& value, Done&& done) {
   constexpr bool kPayload = kWireBytes < Payload >> 0;
   static_assert(kPayload || kSparse, "where bits say all, PackBits is quicker");
-  constexpr unsigned kAtOnce = kEntriesAtOnce<Payload>;
+  constexpr unsigned kInFlight = kEntriesInFlight<Payload>;
   const std::size_t size = entries.size;
   auto* const words = reinterpret_cast<std::uint32_t*>(buffer);
   auto* const segments = reinterpret_cast<std::uint32_t*>(buffer + SegmentsOffset(size));
@@ -148,17 +148,17 @@ __device__ void PackBitmap(const Group& group, PackTempStorage& temp_storage, st
     __syncthreads();
     std::byte* const values = kSparse ? buffer : buffer + BitmapValuesOffset(size);
     const unsigned begin = temp_storage.begin, listed = temp_storage.begin_of[kWarps];
-    for (unsigned from = threadIdx.x; from < listed; from += kAtOnce * kBlock) {
-      std::uint32_t index[kAtOnce];
-      Payload payload[kAtOnce];
+    for (unsigned from = threadIdx.x; from < listed; from += kInFlight * kBlock) {
+      std::uint32_t index[kInFlight];
+      Payload payload[kInFlight];
 #pragma unroll
-      for (unsigned k = 0; k < kAtOnce; ++k) {
+      for (unsigned k = 0; k < kInFlight; ++k) {
         if (from + k * kBlock >= listed) continue;
         index[k] = static_cast<std::uint32_t>(base) + temp_storage.list[from + k * kBlock];
         payload[k] = value(index[k]);
       }
 #pragma unroll
-      for (unsigned k = 0; k < kAtOnce; ++k) {
+      for (unsigned k = 0; k < kInFlight; ++k) {
         const unsigned at = from + k * kBlock;
         if (at >= listed) continue;
         done(index[k]);
@@ -204,18 +204,18 @@ __device__ void PackBits(const Group& group, std::byte* buffer, std::uint32_t* c
 template <class Payload, class Group, class Value, class Done>
 __device__ void PackDense(const Group& group, std::byte* buffer, std::uint32_t* count, std::size_t size, Value&& value,
                           Done&& done) {
-  constexpr unsigned kAtOnce = kEntriesAtOnce<Payload>;
+  constexpr unsigned kInFlight = kEntriesInFlight<Payload>;
   if (BlockRank(group) == 0 && threadIdx.x == 0) *count = static_cast<std::uint32_t>(size);
   const std::size_t stride = std::size_t{BlockCount(group)} * kBlock;
-  for (std::size_t from = std::size_t{BlockRank(group)} * kBlock + threadIdx.x; from < size; from += kAtOnce * stride) {
-    Payload payload[kAtOnce];
+  for (std::size_t from = std::size_t{BlockRank(group)} * kBlock + threadIdx.x; from < size; from += kInFlight * stride) {
+    Payload payload[kInFlight];
 #pragma unroll
-    for (unsigned k = 0; k < kAtOnce; ++k) {
+    for (unsigned k = 0; k < kInFlight; ++k) {
       const std::size_t i = from + k * stride;
       if (i < size) payload[k] = value(static_cast<std::uint32_t>(i));
     }
 #pragma unroll
-    for (unsigned k = 0; k < kAtOnce; ++k) {
+    for (unsigned k = 0; k < kInFlight; ++k) {
       const std::size_t i = from + k * stride;
       if (i >= size) continue;
       done(static_cast<std::uint32_t>(i));

@@ -44,9 +44,9 @@ template <class P, bool kOrdered>
 class AllSources {
  public:
   using Message = MessageOf<P>;
-  static constexpr unsigned kAtOnce = 4;  ///< edges that a lane has on their way at once
-  static constexpr unsigned kTeam = 8;    ///< lanes of a team
-  using Positions = LocalId[kAtOnce];
+  static constexpr unsigned kInFlight = 4;  ///< edges whose loads a lane has in flight
+  static constexpr unsigned kTeam = 8;      ///< lanes of a team
+  using Positions = LocalId[kInFlight];
 
   __device__ AllSources(const StateRef<P>& s, const RoundOf<P>& round, const PullAllRef<P>& all, const SharedOf<P>* hubs)
       : s_(s), round_(round), all_(all), hubs_(hubs) {}
@@ -54,7 +54,7 @@ class AllSources {
   /// A lane's share of a row: edges `from`, `from + step`, … of the `degree` that begin at `row`.
   __device__ Message Walk(LocalId target, EdgeIndex row, unsigned degree, unsigned from, unsigned step) const {
     Message sum = IdentityOf<P>();
-    for (unsigned k = from; k < degree; k += kAtOnce * step) {
+    for (unsigned k = from; k < degree; k += kInFlight * step) {
       Positions positions;
       LookUp(row, degree, k, step, positions);
       Add(
@@ -66,17 +66,17 @@ class AllSources {
   /// A row by one lane, from how far its sources are from `target`.
   __device__ Message WalkNear(LocalId target, EdgeIndex row, unsigned degree, const std::int16_t* near) const {
     Message sum = IdentityOf<P>();
-    for (unsigned k = 0; k < degree; k += kAtOnce) {
-      SharedOf<P> published[kAtOnce];
+    for (unsigned k = 0; k < degree; k += kInFlight) {
+      SharedOf<P> published[kInFlight];
       Positions sources;
 #pragma unroll
-      for (unsigned u = 0; u < kAtOnce; ++u) {
+      for (unsigned u = 0; u < kInFlight; ++u) {
         if (k + u >= degree) continue;  // whoever has nothing to ask for does not
         sources[u] = target + static_cast<LocalId>(near[k + u]);
         published[u] = all_.published[sources[u]];
       }
 #pragma unroll
-      for (unsigned u = 0; u < kAtOnce; ++u) {
+      for (unsigned u = 0; u < kInFlight; ++u) {
         if (k + u < degree) Combine(target, row + k + u, sources[u], published[u], &sum);
       }
     }
@@ -87,7 +87,7 @@ class AllSources {
   /// while these are gathered, from one row to the next as well. done(owner, message) is called by all lanes.
   template <class Done>
   __device__ void WalkRows(unsigned owners, LocalId targets, EdgeIndex own_row, unsigned own_degree, Done&& done) const {
-    constexpr unsigned kStride = kAtOnce * 32;
+    constexpr unsigned kStride = kInFlight * 32;
     if (owners == 0) return;
     unsigned next = __ffs(owners) - 1, next_k = 0;
     EdgeIndex next_row = __shfl_sync(kFull, own_row, next);
@@ -127,7 +127,7 @@ class AllSources {
   template <class Done>
   __device__ void WalkByTeams(const unsigned char* owners, unsigned count, LocalId targets, EdgeIndex own_row,
                               unsigned own_degree, Done&& done) const {
-    constexpr unsigned kTeams = 32 / kTeam, kStride = kAtOnce * kTeam;
+    constexpr unsigned kTeams = 32 / kTeam, kStride = kInFlight * kTeam;
     const unsigned lane = Lane() % kTeam;
     struct Row {
       unsigned owner, degree;
@@ -174,7 +174,7 @@ class AllSources {
   __device__ void LookUp(EdgeIndex row, unsigned degree, unsigned k, unsigned step, Positions& positions) const {
     const LocalId* const sources = all_.rows.sources + row;
 #pragma unroll
-    for (unsigned u = 0; u < kAtOnce; ++u) {
+    for (unsigned u = 0; u < kInFlight; ++u) {
       const unsigned i = k + u * step;
       positions[u] = __ldcs(sources + (i < degree ? i : degree - 1));
     }
@@ -183,10 +183,10 @@ class AllSources {
   template <class Meanwhile>
   __device__ void Add(LocalId target, EdgeIndex row, unsigned degree, unsigned k, unsigned step, const Positions& positions,
                       Meanwhile&& meanwhile, Message* sum) const {
-    SharedOf<P> published[kAtOnce];
+    SharedOf<P> published[kInFlight];
     Positions taken;
 #pragma unroll
-    for (unsigned u = 0; u < kAtOnce; ++u) {
+    for (unsigned u = 0; u < kInFlight; ++u) {
       taken[u] = positions[u];
       if constexpr (kOrdered) {
         published[u] = taken[u] < all_.rows.hubs ? hubs_[taken[u]] : LoadPastL1(all_.published, taken[u]);
@@ -196,7 +196,7 @@ class AllSources {
     }
     meanwhile();
 #pragma unroll
-    for (unsigned u = 0; u < kAtOnce; ++u) {
+    for (unsigned u = 0; u < kInFlight; ++u) {
       const unsigned i = k + u * step;
       if (i < degree) Combine(target, row + i, taken[u], published[u], sum);
     }

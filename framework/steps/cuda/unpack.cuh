@@ -43,12 +43,12 @@ struct EntryBatch {
 /// Of a buffer of pairs.
 template <class Payload, class Group, class Body>
 __device__ void ForEachPair(const Group& group, const InboxRef& inbox, Body&& body) {
-  EntryBatch<Payload, kEntriesAtOnce<Payload>> batch;
-  constexpr unsigned kAtOnce = batch.kCount;
+  EntryBatch<Payload, kEntriesInFlight<Payload>> batch;
+  constexpr unsigned kInFlight = batch.kCount;
   const std::size_t stride = std::size_t{BlockCount(group)} * kBlock;
-  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < inbox.count; base += kAtOnce * stride) {
+  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < inbox.count; base += kInFlight * stride) {
 #pragma unroll
-    for (unsigned k = 0; k < kAtOnce; ++k) {
+    for (unsigned k = 0; k < kInFlight; ++k) {
       const std::size_t i = base + k * stride + threadIdx.x;
       std::uint32_t index = inbox.last;
       batch.payload[k] = Payload{};
@@ -62,8 +62,8 @@ __device__ void ForEachPair(const Group& group, const InboxRef& inbox, Body&& bo
 /// Of another, a lane an index: the nth entries of a warp's batches have indexes that follow each other.
 template <class Payload, class Group, class Body>
 __device__ void ForEachIndex(const Group& group, const InboxRef& inbox, Body&& body) {
-  constexpr unsigned kAtOnce = sizeof(Payload) <= 8 ? kSegmentWords : 2;
-  EntryBatch<Payload, kAtOnce> batch;
+  constexpr unsigned kInFlight = sizeof(Payload) <= 8 ? kSegmentWords : 2;
+  EntryBatch<Payload, kInFlight> batch;
   const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.buffer);
   const auto* const segments = reinterpret_cast<const std::uint32_t*>(inbox.buffer + SegmentsOffset(inbox.size));
   const std::size_t begin = inbox.first / kBufferSegment, end = (inbox.last + kBufferSegment - 1) / kBufferSegment;
@@ -77,9 +77,9 @@ __device__ void ForEachIndex(const Group& group, const InboxRef& inbox, Body&& b
       if constexpr (kWireBytes < Payload >> 0) position = segments[segment];
     }
 #pragma unroll
-    for (unsigned from = 0; from < kSegmentWords; from += kAtOnce) {
+    for (unsigned from = 0; from < kSegmentWords; from += kInFlight) {
 #pragma unroll
-      for (unsigned k = 0; k < kAtOnce; ++k) {
+      for (unsigned k = 0; k < kInFlight; ++k) {
         const std::size_t i = first + (from + k) * 32 + Lane();
         const unsigned word = __shfl_sync(kFull, set, from + k);
         batch.present[k] = i >= inbox.first && i < inbox.last && ((word >> Lane()) & 1) != 0;
@@ -101,8 +101,8 @@ __device__ void ForEachIndex(const Group& group, const InboxRef& inbox, Body&& b
 template <class Payload, class Group, class Body>
 __device__ void ForEachSet(const Group& group, const InboxRef& inbox, std::uint16_t (&lists)[kWarps][kBufferSegment],
                            Body&& body) {
-  EntryBatch<Payload, kEntriesAtOnce<Payload>> batch;
-  constexpr unsigned kAtOnce = batch.kCount;
+  EntryBatch<Payload, kEntriesInFlight<Payload>> batch;
+  constexpr unsigned kInFlight = batch.kCount;
   const bool bitmap = inbox.encoding == Encoding::kBitmap;
   const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.buffer);
   const auto* const segments = reinterpret_cast<const std::uint32_t*>(inbox.buffer + SegmentsOffset(inbox.size));
@@ -122,9 +122,9 @@ __device__ void ForEachSet(const Group& group, const InboxRef& inbox, std::uint1
       set = ListSet(mine, kSegmentWords, 0, list);
       __syncwarp();
     }
-    for (unsigned from = 0; from < set; from += kAtOnce * 32) {
+    for (unsigned from = 0; from < set; from += kInFlight * 32) {
 #pragma unroll
-      for (unsigned k = 0; k < kAtOnce; ++k) {
+      for (unsigned k = 0; k < kInFlight; ++k) {
         const unsigned at = from + k * 32 + Lane();
         const std::size_t i = first + (at >= set ? 0 : bitmap ? list[at] : at);
         batch.present[k] = at < set && i >= inbox.first && i < inbox.last;

@@ -39,14 +39,14 @@ void Counted(const StateRef<P>& s, LocalId v, const RoundOf<P>& round, bool all_
   // the rows ahead are called from memory meanwhile.
   constexpr EdgeIndex kAhead = 64;
   const EdgeIndex all = s.graph.reverse.offsets[s.graph.owned];
-  constexpr std::size_t kAtOnce = 256;
-  Message some[kAtOnce];
+  constexpr std::size_t kBatch = 256;
+  Message some[kBatch];
   std::size_t count = 0;
   bool fits = true;
   if (end - begin > 2) counter.Begin(end - begin);
   for (EdgeIndex e = begin; e < end && fits;) {
     count = 0;
-    for (const EdgeIndex last = std::min<EdgeIndex>(end, e + kAtOnce); e < last; ++e) {
+    for (const EdgeIndex last = std::min<EdgeIndex>(end, e + kBatch); e < last; ++e) {
       if (e + kAhead < all) Prefetch(s.shared + s.graph.reverse.neighbours[e + kAhead]);
       if (GatherEdge(s, s.graph.reverse.neighbours[e], v, e, all_active, round, false, &some[count])) ++count;
     }
