@@ -43,7 +43,8 @@ class DirectionChooser {
     /// Buckets are pushed: few of a frontier's edges improve anything, so that a pushed edge costs hardly more than a pulled
     /// one, and a pull reads all of them.
     bool ordered = false;
-    Direction direction = Direction::kAuto;  ///< the user's choice
+    Direction direction = Direction::kAuto;      ///< the user's choice
+    double push_cost = kHostFrontier.push_cost;  ///< FrontierPolicy::push_cost
   };
   DirectionChooser() = default;
   /// With the program's terms, common to all runs.
@@ -60,12 +61,12 @@ class DirectionChooser {
     if (!terms_.can_push || !terms_.can_pull) return !terms_.can_push;
     if (terms_.direction != Direction::kAuto) return terms_.direction == Direction::kPull;
     if (terms_.every_round) return true;  // all edges either way, and a pull needs no atomics
-    return Looks(ahead, vertices) * correction_ < push_cost_ * static_cast<double>(ahead.active_edges);
+    return Looks(ahead, vertices) * correction_ < terms_.push_cost * static_cast<double>(ahead.active_edges);
   }
   /// Pulls no more.
   void OnlyPush() { terms_.direction = Direction::kPush; }
   /// Sets the cost of a pushed edge in edges read by a pull.
-  void SetPushCost(double cost) { push_cost_ = cost; }
+  void SetPushCost(double cost) { terms_.push_cost = cost; }
   /// A pull that began with `ahead` read `touched` edges.
   CHATTY_FN void Learn(const Ahead& ahead, VertexId vertices, std::uint64_t touched) {
     const double looks = Looks(ahead, vertices);
@@ -79,7 +80,6 @@ class DirectionChooser {
   }
 
   Terms terms_;
-  double push_cost_ = kHostFrontier.push_cost;
   double correction_ = 1;  // ratio of read to expected edges in earlier pulls
 };
 

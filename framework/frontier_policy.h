@@ -22,9 +22,10 @@ struct FrontierPolicy {
   double push_cost;
   bool operator==(const FrontierPolicy&) const = default;  ///< all members
 };
-/// An edge pushed costs an atomic at a random place; an edge pulled, a read.
+/// Of rounds on a host device. A pushed edge costs an atomic at a random address, a pulled edge a read.
 inline constexpr FrontierPolicy kHostFrontier{.queue_share = 32, .target_share = 8, .push_cost = 2.0};
-inline constexpr FrontierPolicy kGpuFrontier{.queue_share = 4, .target_share = 32, .push_cost = 2.0};  ///< likewise
+/// Of rounds on a GPU. A pushed edge costs an atomic at a random address, a pulled edge a read.
+inline constexpr FrontierPolicy kGpuFrontier{.queue_share = 4, .target_share = 32, .push_cost = 2.0};
 /// Of rounds on devices of this kind.
 constexpr const FrontierPolicy& FrontierOf(DeviceKind kind) {
   return kind == DeviceKind::kCuda ? kGpuFrontier : kHostFrontier;
@@ -47,7 +48,7 @@ struct ResidentPolicy {
   std::uint32_t narrow_rounds;
   std::uint64_t narrow_edges;  ///< fewer edges than this are few
   std::uint32_t wide;          ///< items a hop, or edges of a round, with which rounds of all vertices do better
-  std::uint32_t wide_step;     ///< items of a step in the order of a Priority, likewise
+  std::uint32_t wide_step;     ///< items of a step in the order of a Priority with which they do better
 };
 /// Of the kernel that relaxes edges in any order.
 inline constexpr ResidentPolicy kRelaxPolicy{

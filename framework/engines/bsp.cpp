@@ -52,7 +52,7 @@ class BspRun {
         owned_(run.me.graph->ref().owned),
         frontier_(run.plan.frontier),
         chooser_({run.plan.directions.push, run.plan.directions.pull, traits_.first_suffices, traits_.every_round,
-                  run.plan.buckets.width < kInfinity<double>, run.options.direction}),
+                  run.plan.buckets.width < kInfinity<double>, run.options.direction, frontier_.push_cost}),
         asynchronous_(run.plan.engine == EngineKind::kAsync),
         skips_last_round_(traits_.has_filter && run.plan.directions.pull && !traits_.every_round && !traits_.has_measure &&
                           !traits_.has_end_round && !traits_.orders),
