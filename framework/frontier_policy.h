@@ -49,13 +49,16 @@ struct ResidentPolicy {
   std::uint64_t narrow_edges;  ///< fewer edges than this are few
   std::uint32_t wide;          ///< items a hop, or edges of a round, with which rounds of all vertices do better
   std::uint32_t wide_step;     ///< items of a step in the order of a Priority with which they do better
+  double hops = 0;             ///< of the first step of label correcting without a Priority
+  double max_hops = 0;         ///< and of the longest one
 };
 /// Of the kernel that relaxes edges in any order.
 inline constexpr ResidentPolicy kRelaxPolicy{
-    .narrow_rounds = 8, .narrow_edges = 1u << 15, .wide = 1u << 15, .wide_step = 1u << 21};
-/// The same on a host, whose rounds are good with a few thousand items already.
+    .narrow_rounds = 8, .narrow_edges = 1u << 15, .wide = 1u << 15, .wide_step = 1u << 21, .hops = 32, .max_hops = 512};
+/// The same on a host, whose rounds are good with a few thousand items already. The first step has few hops because a
+/// frontier may grow in it, and the longest many for chains of single items.
 inline constexpr ResidentPolicy kHostRelaxPolicy{
-    .narrow_rounds = 8, .narrow_edges = 1u << 15, .wide = 1u << 15, .wide_step = 1u << 17};
+    .narrow_rounds = 8, .narrow_edges = 1u << 15, .wide = 1u << 15, .wide_step = 1u << 17, .hops = 8, .max_hops = 4096};
 /// Of the kernel that keeps exact rounds, which costs little to enter.
 inline constexpr ResidentPolicy kRoundsPolicy{
     .narrow_rounds = 2, .narrow_edges = 1u << 14, .wide = 1u << 16, .wide_step = 1u << 16};

@@ -110,14 +110,14 @@ class Engine final : public FusedEngine {
       a.limit = -kInfinity<double>;
       a.width = plan.fused_width;
       a.adapts = plan.fused_adapts;
-      a.min_width = carries_ ? a.width : a.width / kMaxGrowth;
+      a.min_width = carries_ ? a.width : a.width / kShrinks;
       if (carries_) a.patience = kPatience;  // a step has no end of its own: a value may be carried to all vertices
       a.max_width = plan.fused_max_width;
     } else {
-      a.width = kHops;
+      a.width = kRelaxPolicy.hops;
       a.adapts = true;
-      a.min_width = a.width / kMaxGrowth;
-      a.max_width = a.width * kMaxGrowth;
+      a.min_width = a.width / kShrinks;
+      a.max_width = kRelaxPolicy.max_hops;
     }
     if (together) {
       if constexpr (kRelaxesTogether<P>) RunTogether(a, run, items > capacity_ / 4 * 3, context);
@@ -147,8 +147,8 @@ class Engine final : public FusedEngine {
  private:
   /// Clocks of a step where values are carried: some 250 us, sixty times what the blocks' meeting costs.
   static constexpr std::uint32_t kPatience = 480000;
-  /// Width of the first step in hops; and how far a width grows.
-  static constexpr double kHops = 32, kMaxGrowth = 16;
+  /// A width shrinks to one part in so many.
+  static constexpr double kShrinks = 16;
 
   cudaStream_t stream() const { return static_cast<cudaStream_t>(device_.stream().native()); }
   unsigned Blocks(std::size_t items) const {

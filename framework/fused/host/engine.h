@@ -71,8 +71,6 @@ class Engine final : public FusedEngine {
   bool TakeInboxesEmpty() { return std::exchange(leaves_inboxes_empty_, false); }
 
  private:
-  /// Hops of the first step, few because a frontier may grow in it, and of the longest, for chains of single items.
-  static constexpr double kHops = 8, kMaxHops = 4096;
   /// The width of a bucket shrinks to one part in so many.
   static constexpr double kShrinks = 16;
   /// Work items below which a second thread costs more than it brings, and a count that is surely above.
@@ -98,7 +96,7 @@ class Engine final : public FusedEngine {
           const double items = 4.0 * detail::kHostWidths.few * device_.team()->size();
           terms.wide = run.list_items != 0 ? run.list_items : std::max<double>(kHostRelaxPolicy.wide_step, items);
         } else {
-          terms.wide = run.list_items != 0 ? run.list_items / kHops : kHostRelaxPolicy.wide;
+          terms.wide = run.list_items != 0 ? run.list_items / kHostRelaxPolicy.hops : kHostRelaxPolicy.wide;
         }
       }
       if constexpr (Traits<P>::kOrders) {
@@ -112,9 +110,9 @@ class Engine final : public FusedEngine {
           terms.most = plan.fused_max_width;
         }
       } else {
-        terms.width = kHops;
+        terms.width = kHostRelaxPolicy.hops;
         terms.least = 1;
-        terms.most = kMaxHops;
+        terms.most = kHostRelaxPolicy.max_hops;
       }
     }
     return terms;
