@@ -149,8 +149,8 @@ class ThreadGroup {
   template <class T>
   CHATTY_FN T* Scratch() const {
 #if CHATTY_DEVICE_CODE
-    extern __shared__ __align__(16) unsigned char gang_scratch[];
-    return reinterpret_cast<T*>(gang_scratch);
+    extern __shared__ __align__(16) unsigned char group_scratch[];
+    return reinterpret_cast<T*>(group_scratch);
 #else
     return nullptr;
 #endif
@@ -202,9 +202,9 @@ class ThreadGroup {
 #endif
     return value;
   }
-  CHATTY_FN std::uint32_t AppendIndex(bool wants, std::uint32_t* count) const {
+  CHATTY_FN std::uint32_t AppendIndex(bool appends, std::uint32_t* count) const {
 #if CHATTY_DEVICE_CODE
-    const unsigned mask = __ballot_sync(kFull, wants);
+    const unsigned mask = __ballot_sync(kFull, appends);
     if (mask == 0) return 0;
     unsigned first = 0;
     if (lane() == 0) first = atomicAdd(count, __popc(mask));

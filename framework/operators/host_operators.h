@@ -56,12 +56,12 @@ class ThreadGroup {
   CHATTY_FN static T SumOfLanes(const T& value, Add) {
     return value;
   }
-  /// Increments *count, which the group shares, for each lane with `wants`. Returns the lane's index, which is valid if
-  /// `wants`. All lanes of a warp call it.
-  CHATTY_FN static std::uint32_t AppendIndex(bool wants, std::uint32_t* count) {
-    const std::uint32_t place = *count;
-    *count = place + std::uint32_t{wants};
-    return place;
+  /// Increments *count, which the group shares, for each lane with `appends`. Returns the lane's index, which is valid if
+  /// `appends`. All lanes of a warp call it.
+  CHATTY_FN static std::uint32_t AppendIndex(bool appends, std::uint32_t* count) {
+    const std::uint32_t index = *count;
+    *count = index + std::uint32_t{appends};
+    return index;
   }
   /// As SumOfWarp, over all threads of the group.
   template <class T, class Add>

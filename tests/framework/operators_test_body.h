@@ -104,7 +104,7 @@ struct GroupQuestion {
   }
 };
 
-/// A group's scratch memory is private and large; AppendIndex gives indexes to the lanes that want one.
+/// A group's scratch memory is private and large; AppendIndex gives indexes to the lanes that append.
 struct AskScratch {
   std::uint32_t* answers;
   std::uint32_t words;  ///< of scratch
@@ -114,7 +114,7 @@ struct AskScratch {
     auto* const scratch = group.template Scratch<std::uint32_t>();
     std::uint32_t* const count = scratch + words - 1;
     const auto mark = [&](std::uint32_t w) { return static_cast<std::uint32_t>(i * 7919 + w); };
-    const auto wants = [](std::uint32_t w) { return w % 3 == 0; };
+    const auto appends = [](std::uint32_t w) { return w % 3 == 0; };
     for (std::uint32_t w = group.thread(); w < words - 1; w += group.threads()) scratch[w] = mark(w);
     if (group.thread() == 0) *count = 0;
     group.Sync();
@@ -128,9 +128,9 @@ struct AskScratch {
     group.Sync();
     for (std::uint32_t base = 0; base < half; base += group.threads()) {
       const std::uint32_t w = base + group.thread();
-      const bool wanted = w < half && wants(w);
-      const std::uint32_t place = group.AppendIndex(wanted, count);
-      if (wanted) scratch[place] += half + w;
+      const bool mine = w < half && appends(w);
+      const std::uint32_t index = group.AppendIndex(mine, count);
+      if (mine) scratch[index] += half + w;
     }
     group.Sync();
     if (*count != (half + 2) / 3) ++wrong;
@@ -139,7 +139,7 @@ struct AskScratch {
     for (std::uint32_t w = group.thread(); w < half; w += group.threads()) {
       if ((scratch[w] != 0) != (w < *count)) ++wrong;
       sum += scratch[w];
-      expected += wants(w) ? half + w : 0;
+      expected += appends(w) ? half + w : 0;
     }
     if (group.Sum(sum, add) != group.Sum(expected, add)) ++wrong;
     wrong = group.Sum(wrong, add);
@@ -367,7 +367,7 @@ inline std::vector<Graph> GraphsOfTrees() {
   // Halves that are not joined; and halves that are, whose odd vertices only know one of the other half.
   linked(40000, [](std::uint64_t v) { return v == 19999 ? v : v + 1; });
   linked(40000, [](std::uint64_t v) { return v % 2 == 0 ? v + 2 : 40000 - v; });
-  for (const char* family : {"kron", "uniform"}) {  // neighbours anywhere, so that few of them show a giant
+  for (const char* family : {"kron", "uniform"}) {  // neighbours anywhere, so that few of them show the largest component
     GeneratorSpec spec;
     spec.family = family;
     spec.scale = 16;
@@ -386,7 +386,7 @@ class OperatorsTest : public testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(OperatorsTest, AGangIsAloneWithItsIndexAndAllOfItIsThere) {
+TEST_P(OperatorsTest, AThreadGroupIsAloneWithItsIndexAndAllOfItIsThere) {
   for (const std::uint64_t vertices : {1u, 5u, 3000u}) {
     const Graph graph = PathOf(vertices);
     Session session(graph, SharedDevices(GetParam()));
@@ -397,7 +397,7 @@ TEST_P(OperatorsTest, AGangIsAloneWithItsIndexAndAllOfItIsThere) {
   }
 }
 
-TEST_P(OperatorsTest, AGangsScratchIsItsOwn) {
+TEST_P(OperatorsTest, AThreadGroupsScratchIsItsOwn) {
   const Graph graph = PathOf(900);
   Session session(graph, SharedDevices(GetParam()));
   for (const std::size_t bytes : {std::size_t{64}, std::size_t{4004}, std::size_t{65544}, std::size_t{0}}) {
