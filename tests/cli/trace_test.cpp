@@ -48,7 +48,7 @@ std::map<std::pair<std::string, std::string>, std::vector<Json>> SpansByRow(cons
   return rows;
 }
 
-TEST_F(CliTest, TraceHasALaneADeviceAndARowForEachUseOfTime) {
+TEST_F(CliTest, TraceHasATrackADeviceAndARowForEachUseOfTime) {
   const std::string graph = Path("grid.chatty");
   Succeed({"generate", "grid", "40", "30", "-o", graph});
   const Json record = Json::parse(Succeed({"run", "bfs", graph, "--source", "random:3", "--trials", "3", "--devices",
@@ -63,9 +63,9 @@ TEST_F(CliTest, TraceHasALaneADeviceAndARowForEachUseOfTime) {
   EXPECT_TRUE(other.at("chatty").get<std::string>().starts_with("chatty "));
   auto rows = SpansByRow(trace);
 
-  const auto names = [&](const std::string& lane, const std::string& row) {
+  const auto names = [&](const std::string& track, const std::string& row) {
     std::set<std::string> all;
-    for (const Json& span : rows[{lane, row}]) all.insert(span.at("name").get<std::string>());
+    for (const Json& span : rows[{track, row}]) all.insert(span.at("name").get<std::string>());
     return all;
   };
   const std::set<std::string> host = names("process", "host");
@@ -81,8 +81,8 @@ TEST_F(CliTest, TraceHasALaneADeviceAndARowForEachUseOfTime) {
 
   std::map<std::pair<int, int>, std::uint64_t> bytes;  // of the last trial, as the statistics are
   for (int device = 0; device < 3; ++device) {
-    const std::string lane = fmt::format("host:{}", device);
-    const std::vector<Json>& rounds = rows[{lane, "rounds"}];
+    const std::string track = fmt::format("host:{}", device);
+    const std::vector<Json>& rounds = rows[{track, "rounds"}];
     double last_trial = 0;
     std::size_t rounds_of_last = 0;
     for (const Json& span : rounds) {
@@ -95,28 +95,28 @@ TEST_F(CliTest, TraceHasALaneADeviceAndARowForEachUseOfTime) {
     for (const auto& [row, account] : std::map<std::string, std::string>{
              {"compute", "compute_ms"}, {"communication", "communication_ms"}, {"waiting", "waiting_ms"}}) {
       double ms = 0;
-      for (const Json& span : rows[{lane, row}]) {
+      for (const Json& span : rows[{track, row}]) {
         EXPECT_EQ(span.at("cat"), row);
         if (span.at("ts").get<double>() >= last_trial) ms += span.at("dur").get<double>() / 1000;
       }
       // The record is rounded to a nanosecond, the trace's spans are whole ones.
       EXPECT_NEAR(ms, record.at("statistics").at("devices").at(device).at(account).get<double>(), 2e-6)
-          << lane << ' ' << row;
-      EXPECT_GT(ms, 0) << lane << ' ' << row;
+          << track << ' ' << row;
+      EXPECT_GT(ms, 0) << track << ' ' << row;
     }
-    for (const Json& span : rows[{lane, "communication"}]) {
+    for (const Json& span : rows[{track, "communication"}]) {
       if (span.at("ts").get<double>() < last_trial || !span.at("name").get<std::string>().starts_with("post to ")) continue;
       const int peer = span.at("args").at("peer");
       EXPECT_EQ(span.at("name"), fmt::format("post to {}", peer));
       bytes[{device, peer}] += span.at("args").at("bytes").get<std::uint64_t>();
     }
   }
-  std::map<std::pair<int, int>, std::uint64_t> told;
+  std::map<std::pair<int, int>, std::uint64_t> recorded;
   for (const Json& pair : record.at("statistics").at("pairs")) {
-    if (pair.at("bytes") != 0) told[{pair.at("from").get<int>(), pair.at("to").get<int>()}] = pair.at("bytes");
+    if (pair.at("bytes") != 0) recorded[{pair.at("from").get<int>(), pair.at("to").get<int>()}] = pair.at("bytes");
   }
-  EXPECT_EQ(bytes, told);
-  EXPECT_FALSE(told.empty());
+  EXPECT_EQ(bytes, recorded);
+  EXPECT_FALSE(recorded.empty());
 }
 
 TEST_F(CliTest, TraceOfOperatorsHasTheirSteps) {

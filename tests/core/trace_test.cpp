@@ -138,7 +138,7 @@ TEST(Trace, ArgumentsMayBeSetLater) {
   }
 }
 
-TEST(Trace, LanesAreFoundByTheirDevice) {
+TEST(Trace, TracksAreFoundByTheirDevice) {
   Trace trace;
   const auto zero = MakeHostDevice(0, 1), one = MakeHostDevice(1, 1), again = MakeHostDevice(0, 2);
   TraceTrack& track = trace.Track(*zero);
@@ -161,7 +161,7 @@ TEST(Trace, BeyondItsLimitCountsWhatItDrops) {
   }
 }
 
-TEST(Trace, LanesAreWrittenAtTheSameTime) {
+TEST(Trace, TracksAreWrittenAtTheSameTime) {
   constexpr std::size_t kThreads = 4, kEach = 5000, kLimit = 15000;
   Trace trace(kLimit);
   std::vector<std::unique_ptr<Device>> devices;
@@ -235,7 +235,7 @@ TEST(TracedDevices, StreamsShowWhatTheirEventsSay) {
   EXPECT_EQ(Events(track, TraceRow::kRounds).size(), 2 * kSpans);
 }
 
-TEST(TracedDevices, WithoutTraceThereAreNoLanes) {
+TEST(TracedDevices, WithoutTraceThereAreNoTracks) {
   const auto device = MakeHostDevice(0, 1);
   Device* const devices[] = {device.get()};
   const TracedDevices traced(nullptr, devices);

@@ -210,15 +210,15 @@ TEST_F(AsyncHost, ATraceShowsWorkAndIdleness) {
   SessionOptions divided = DividedBy("random");
   Session session(graph, "host:3", divided);
   const auto result = chatty::Run(session, Bfs{}, options);
-  int advances = 0, idle = 0, lanes = 0;
+  int advances = 0, idle = 0, tracks = 0;
   for (const TraceTrack* track : trace.tracks()) {
-    lanes += track->name().starts_with("host:") ? 1 : 0;
+    tracks += track->name().starts_with("host:") ? 1 : 0;
     for (const TraceEvent* event : track->Sorted()) {
       advances += std::string_view(event->kind->name) == "advance" ? 1 : 0;
       idle += std::string_view(event->kind->name) == "idle" ? 1 : 0;
     }
   }
-  EXPECT_EQ(lanes, 3);
+  EXPECT_EQ(tracks, 3);
   EXPECT_GE(advances, 3);
   EXPECT_GE(idle, 1) << "somebody was last";
   for (const DeviceStatistics& device : result.statistics.devices) {

@@ -99,7 +99,7 @@ class TraceTest : public testing::TestWithParam<const char*> {
     const std::int64_t now = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - trace.start()).count();
     EXPECT_EQ(trace.dropped(), 0u);
     ASSERT_EQ(statistics.devices.size(), session.device_count());
-    std::map<std::pair<PartId, PartId>, std::uint64_t> posted, received, told;
+    std::map<std::pair<PartId, PartId>, std::uint64_t> posted, received, reported;
     for (PartId d = 0; d < session.device_count(); ++d) {
       const TraceTrack& track = trace.Track(session.device(d));
       SCOPED_TRACE(track.name());
@@ -154,15 +154,15 @@ class TraceTest : public testing::TestWithParam<const char*> {
       }
     }
     for (const PairStatistics& pair : statistics.pairs) {
-      if (pair.bytes > 0) told[{pair.from, pair.to}] = pair.bytes;
+      if (pair.bytes > 0) reported[{pair.from, pair.to}] = pair.bytes;
     }
-    EXPECT_EQ(posted, told);
-    EXPECT_EQ(received, told);
-    EXPECT_EQ(told.empty(), session.device_count() == 1);
+    EXPECT_EQ(posted, reported);
+    EXPECT_EQ(received, reported);
+    EXPECT_EQ(reported.empty(), session.device_count() == 1);
   }
 };
 
-TEST_P(TraceTest, ARoundWhoseMessagesNobodyWantsIsNotMade) {
+TEST_P(TraceTest, ARoundWithoutCandidatesIsNotMade) {
   GeneratorSpec spec;
   spec.family = "complete";
   spec.count = 90;
@@ -265,13 +265,13 @@ TEST_P(TraceTest, OperatorsAreSpans) {
   auto rows = Spans(trace.Track(session.device(0)));
   EXPECT_EQ(Count(rows[TraceRow::kCompute], "for each edge"), 1u);
   // Hooks, links of second neighbours, a pass that shortens paths, which is of several vertices a call on GPUs and of all on
-  // one host device, labels; more where a device's own vertices do not show the giant.
+  // one host device, labels; more where a device's own vertices do not show the largest component.
   const bool gpu = session.device(0).kind() != DeviceKind::kHost;
   const std::size_t devices = session.device_count(), each_vertex = Count(rows[TraceRow::kCompute], "for each vertex");
   EXPECT_GE(each_vertex, devices == 1 || gpu ? 3u : 4u);
   EXPECT_LE(each_vertex, 5 + 2 * (devices - 1));
   EXPECT_GE(Count(rows[TraceRow::kCompute], "for"), 1u);
-  // Vertices in giants and digests of forests; on one GPU, a list of the vertices whose rows are left.
+  // Vertices in largest components and digests of forests; on one GPU, a list of the vertices whose rows are left.
   const std::size_t before = Count(rows[TraceRow::kCompute], "for each group"), lists = gpu ? 1 : 0;
   if (devices == 1) {
     EXPECT_EQ(before, lists);
