@@ -14,9 +14,8 @@
 namespace chatty::fused::host {
 
 /// One list of items, say vertices, for each member, twice: one is filled while the other is visited. Members share all
-/// lists equally, in the order of the lists, so a member mostly visits vertices that its cache holds: it has found them
-/// itself or has visited vertices next to them. A member that is done takes from the ends of others' shares, unless few
-/// items are left there.
+/// lists equally, in the order of the lists, so a member mostly visits vertices that its cache holds. A member that is done
+/// takes from the ends of others' shares, unless few items are left there.
 template <class T>
 class MemberListsOf {
  public:
