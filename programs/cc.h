@@ -387,7 +387,7 @@ struct ConnectedComponents {
     result.root = MostFrequent(std::span(sampled).template first<kSamples>(), {});
     for (std::size_t i = 0; i < kSamples; ++i) {
       if (sampled[i] != result.root) {
-        const auto looked = std::min<VertexId>(sampled[2 * kSamples + i], union_find::SkipSettled::kAskedAfter);
+        const auto looked = std::min<VertexId>(sampled[2 * kSamples + i], union_find::SkipSettled::kCheckAfter);
         result.unjoined += static_cast<double>(looked) / kSamples;
       } else if (sampled[kSamples + i] != kNoVertex) {
         result.below[result.count++] = sampled[kSamples + i];

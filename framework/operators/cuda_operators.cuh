@@ -42,7 +42,7 @@ template <class Vertices, class Skip, class F>
 __global__ void __launch_bounds__(kBlock)
     ForEachEdge(GraphRef graph, Vertices vertices, Skip skip, F f, Slice* slices, std::uint32_t* slice_count) {
   __shared__ EdgeIndex row_begin[kBlock];
-  constexpr EdgeIndex kAsked = kAskedAfter<Skip>;
+  constexpr EdgeIndex kFirst = kCheckAfter<Skip>;
   const AdjacencyRef rows = graph.forward;
   const unsigned t = threadIdx.x, lane = steps::cuda::Lane(), warp = steps::cuda::Warp();
   const std::size_t size = vertices.size();
@@ -76,8 +76,8 @@ __global__ void __launch_bounds__(kBlock)
         __syncwarp();
       }
     };
-    if constexpr (kAsked > 0) {
-      const EdgeIndex few = count < kAsked ? count : kAsked;
+    if constexpr (kFirst > 0) {
+      const EdgeIndex few = count < kFirst ? count : kFirst;
       lay(few);
       begin += few;
       count -= few;
@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(kBlock)
   for (std::uint32_t i = blockIdx.x; i < *slice_count; i += gridDim.x) {
     const Slice slice = slices[i];
     const EdgeIndex row = rows.offsets[slice.vertex], row_end = rows.offsets[slice.vertex + 1];
-    const EdgeIndex from = row + skip(slice.vertex) + kAskedAfter<Skip>, begin = row + slice.index * kSliceEdges;
+    const EdgeIndex from = row + skip(slice.vertex) + kCheckAfter<Skip>, begin = row + slice.index * kSliceEdges;
     const EdgeIndex end = begin + kSliceEdges < row_end ? begin + kSliceEdges : row_end;
     for (EdgeIndex e = (begin < from ? from : begin) + threadIdx.x; e < end; e += kBlock)
       f(slice.vertex, rows.neighbours[e], e);

@@ -33,18 +33,18 @@ inline constexpr PartId kNoPart = ~PartId{0};
 
 namespace operators {
 
-/// Skip::kAskedAfter, or 0 without one.
+/// Skip::kCheckAfter, or 0 without one.
 template <class Skip>
-constexpr EdgeIndex AskedAfterOf() {
-  if constexpr (requires { Skip::kAskedAfter; }) {
-    return Skip::kAskedAfter;
+constexpr EdgeIndex CheckAfterOf() {
+  if constexpr (requires { Skip::kCheckAfter; }) {
+    return Skip::kCheckAfter;
   } else {
     return 0;
   }
 }
 /// After this many edges of a row ForEachEdge checks whether to skip the rest; 0: no check.
 template <class Skip>
-inline constexpr EdgeIndex kAskedAfter = AskedAfterOf<Skip>();
+inline constexpr EdgeIndex kCheckAfter = CheckAfterOf<Skip>();
 
 }  // namespace operators
 

@@ -111,7 +111,7 @@ class HostOperators : public DeviceOperators {
     });
   }
   /// f(source, target, e) for every forward edge of owned vertices, without the first `skip(source)` edges of each row.
-  /// Skips the whole row if skip(source) is at least its degree. With kAskedAfter, a second check follows that number of
+  /// Skips the whole row if skip(source) is at least its degree. With kCheckAfter, a second check follows that number of
   /// edges: if skip.Settled(source), the rest is skipped. A GPU may visit edges of a row concurrently, including the first
   /// ones.
   template <class Skip, class F>
@@ -221,15 +221,15 @@ class HostOperators : public DeviceOperators {
   void Rows(std::size_t n, const Vertices& vertices, Skip& skip, F& f) {
     const Step step(*this, spans::kForEachEdge, {n});
     const AdjacencyRef rows = graph().forward;
-    constexpr EdgeIndex kAsked = operators::kAskedAfter<Skip>;
+    constexpr EdgeIndex kFirst = operators::kCheckAfter<Skip>;
     Sweep(n, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         const LocalId v = vertices(i);
         const EdgeIndex row = rows.offsets[v], row_end = rows.offsets[v + 1];
         EdgeIndex e = row + skip(v);
-        if constexpr (kAsked > 0) {
-          if (e + kAsked < row_end) {
-            for (const EdgeIndex ask = e + kAsked; e < ask; ++e) f(v, rows.neighbours[e], e);
+        if constexpr (kFirst > 0) {
+          if (e + kFirst < row_end) {
+            for (const EdgeIndex check = e + kFirst; e < check; ++e) f(v, rows.neighbours[e], e);
             if (skip.Settled(v)) continue;
           }
         }

@@ -43,7 +43,7 @@ struct LinkEdge {
 /// too, once some of its edges have joined the vertex to the largest component: to a neighbour that is not in it the
 /// neighbour's own row leads as well, for graphs that have a largest component are symmetric.
 struct SkipSettled {
-  static constexpr EdgeIndex kAskedAfter = 4;
+  static constexpr EdgeIndex kCheckAfter = 4;
   GraphRef graph;
   const VertexId* parent;
   VertexId largest;  ///< kNoVertex: skip only what has been linked

@@ -184,7 +184,7 @@ struct SumQuestion {
   }
 };
 
-/// Skips some edges at the beginning of each row; and, where it is asked once more, the rest of every other row.
+/// Skips some edges at the beginning of each row and, where a second check follows, the rest of every other row.
 struct SkipFirst {
   GraphRef graph;
   const std::uint32_t* seen;
@@ -193,9 +193,9 @@ struct SkipFirst {
   CHATTY_FN EdgeIndex operator()(LocalId v) const { return Of(graph.Global(v)); }
 };
 struct SkipSeen : SkipFirst {
-  static constexpr EdgeIndex kAskedAfter = 3;
+  static constexpr EdgeIndex kCheckAfter = 3;
   CHATTY_FN bool Settled(LocalId v) const {
-    return Settles(graph.Global(v)) && atomics::Load(seen + v) == kAskedAfter;  // what those edges did is seen
+    return Settles(graph.Global(v)) && atomics::Load(seen + v) == kCheckAfter;  // what those edges did is seen
   }
 };
 struct NoteEdge {
@@ -221,7 +221,7 @@ struct CheckRow {
     const VertexId own = graph.Global(v);
     const EdgeIndex begin = graph.forward.offsets[v], degree = graph.forward.degree(v);
     EdgeIndex last = degree;
-    if (operators::kAskedAfter < Skip >> 0 && Skip::Settles(own)) last = Skip::Of(own) + operators::kAskedAfter<Skip>;
+    if (operators::kCheckAfter < Skip >> 0 && Skip::Settles(own)) last = Skip::Of(own) + operators::kCheckAfter<Skip>;
     std::uint32_t wrong = 0;
     for (EdgeIndex i = 0; i < degree; ++i) {
       const std::uint32_t expected = i >= Skip::Of(own) && i < last && (!listed || Lists(own)) ? 1 : 0;
