@@ -36,7 +36,7 @@ namespace chatty {
 /// Where parts are ranges, devices first link the vertices that they own, without communication, and exchange a bit a
 /// vertex: whether the vertex is in its owner's largest component. Once edges are found that join these components, only
 /// edges with an end outside of all of them need linking. Edges with both ends outside are few: their roots are broadcast in
-/// place of forests (MergeNotes).
+/// place of forests (MergeBoundaryPairs).
 struct ConnectedComponents {
   /// @{
   /// Members that OperatorProgram and the command line use.
@@ -62,25 +62,26 @@ struct ConnectedComponents {
   /// are linked first. More follow while the edges of vertices outside of it are more than twice as many.
   static constexpr EdgeIndex kManyEdges = 8;
 
-  /// Whether consecutive vertices are first linked among themselves, in tiles (union_find::HookTile). Empty: on devices with
+  /// Whether consecutive vertices are first linked among themselves, in tiles (union_find::LinkTile). Empty: on devices with
   /// many threads, where otherwise many threads walk up the same tree.
   std::optional<bool> tiled;
 
   /// The forest, the sample, the tiles' counts and the digest.
   static std::uint64_t WorkBytes(const PartShape& part) {
     const bool samples = part.symmetric && part.vertices > 0;
-    return (part.vertices + (samples ? 3 * kSamples : 0) + DigestIds(part.vertices, part.parts)) * sizeof(VertexId) +
+    return (part.vertices + (samples ? 3 * kSamples : 0) + CompressedIds(part.vertices, part.parts)) * sizeof(VertexId) +
            (samples ? union_find::Tiles::Count(part.vertices) * sizeof(union_find::Tiles::Counts) : 0);
   }
   /// A forest, or a digest, from each device to those that MergeForests sends it to; notes to all.
   static std::size_t ExchangeBytes(const PartShape& part, PartId from, PartId to) {
     const PartId step = (to + part.parts - from) % part.parts;
     if (step == 0) return 0;
-    const bool hands = (step & (step - 1)) == 0;
-    const std::size_t pairs = part.symmetric ? union_find::Notes::Room(part.vertices) : 0;
-    const std::size_t notes = pairs > 0 ? std::max(union_find::Digest::BitIds(part.vertices), 2 * pairs) : 0;
+    const bool sends_forest = (step & (step - 1)) == 0;
+    const std::size_t pairs = part.symmetric ? union_find::BoundaryPairs::MaxPairs(part.vertices) : 0;
+    const std::size_t boundary = pairs > 0 ? std::max(union_find::CompressedForest::BitIds(part.vertices), 2 * pairs) : 0;
     return sizeof(VertexId) *
-           (hands ? std::max<std::size_t>(part.vertices, union_find::Digest::Size(part.vertices, 0)) : notes);
+           (sends_forest ? std::max<std::size_t>(part.vertices, union_find::CompressedForest::Size(part.vertices, 0))
+                         : boundary);
   }
 
   /// Runs the program on one of its devices.
@@ -88,48 +89,48 @@ struct ConnectedComponents {
   void Run(Operators& ops, Output* out) const {
     const VertexId n = ops.graph().vertices;
     Buffer<VertexId> forest = ops.template Allocate<VertexId>(n);
-    Buffer<VertexId> digest = ops.template Allocate<VertexId>(DigestIds(n, ops.devices()));
+    Buffer<VertexId> compressed = ops.template Allocate<VertexId>(CompressedIds(n, ops.devices()));
     Buffer<VertexId> samples = ops.template Allocate<VertexId>(ops.symmetric() && n > 0 ? 3 * kSamples : 0);
     Buffer<union_find::Tiles::Counts> counts = ops.template Allocate<union_find::Tiles::Counts>(
         samples.empty() ? 0 : union_find::Tiles::Count(n));  // sized for all vertices
     VertexId* const parent = forest.data();
     if (ops.devices() > 1 || samples.empty())
-      ops.For(n, union_find::Reset{parent});  // HookFirst initialises all of a single device's vertices
+      ops.For(n, union_find::Reset{parent});  // LinkFirst initialises all of a single device's vertices
     union_find::Tiles tiles{.owned = ops.graph().owned};
-    const union_find::Notes notes{{digest.data(), n}};
+    const union_find::BoundaryPairs boundary{{compressed.data(), n}};
     EdgeIndex linked = 0;
     VertexId largest = kNoVertex;  // the root of this device's largest component
-    bool noted = false;            // whether devices have exchanged the vertices of their largest components
+    bool exchanged = false;        // whether devices have exchanged the vertices of their largest components
     if (!samples.empty()) {
       // The output array serves as memory for the tiles' notes until labels are written.
       static_assert(sizeof(Output) >= 2 * sizeof(std::uint16_t));
-      tiles.noted = reinterpret_cast<std::uint16_t*>(out);
+      tiles.places = reinterpret_cast<std::uint16_t*>(out);
       tiles.counts = counts.data();
       tiles.there =
-          tiled.value_or(Operators::kMassivelyParallel) && ops.max_shared_bytes() >= union_find::HookTile::kScratch;
+          tiled.value_or(Operators::kMassivelyParallel) && ops.max_shared_bytes() >= union_find::LinkTile::kScratch;
       std::optional<Sampled> sampled;
       union_find::FirstLinks links{ops.graph(), OwnFirst(ops)};
-      linked = HookFirst(ops, links, parent, tiles, samples.data(), &sampled);
+      linked = LinkFirstNeighbours(ops, links, parent, tiles, samples.data(), &sampled);
       if (links.own) {
         LinkUpTo(ops, links, parent, &linked, kNeighbourRounds, &sampled);
         if (!sampled) sampled = SampleOwned(ops, parent, samples.data());
         largest = sampled->root;
-        noted = NoteLargest(ops, parent, notes, largest);
+        exchanged = ExchangeLargest(ops, parent, boundary, largest);
         links = {ops.graph(), false};
         linked = 0;
       }
       const EdgeIndex most = std::clamp<EdgeIndex>(ops.devices(), kNeighbourRounds, kMaxNeighbourRounds);
-      bool common = noted;
+      bool common = exchanged;
       for (EdgeIndex rounds = kNeighbourRounds; !common; rounds = most) {
         LinkUpTo(ops, links, parent, &linked, rounds, &sampled);
         CompressOwned(ops, parent);
         if (!sampled) sampled = SampleOwned(ops, parent, samples.data());
         largest = sampled->root;
-        common = HaveOneGiant(ops, parent, *sampled, samples.data());
+        common = HaveCommonLargest(ops, parent, *sampled, samples.data());
         if (linked >= most) break;
       }
       if (!common) {
-        MergeForests(ops, parent, digest.data(), n, largest);
+        MergeForests(ops, parent, compressed.data(), n, largest);
         largest = BroadcastFirst(
             ops, largest);  // after this merge the forests have equal roots, so one device's root is valid on all
         if (largest != kNoVertex) largest = RootOf(ops, parent, largest, samples.data());
@@ -139,13 +140,13 @@ struct ConnectedComponents {
     if (!ops.StopRequested()) {     // the trees linked so far are parts of components
       if (tiles.there) linked = 0;  // tiles did not link the greater neighbours
       const union_find::SkipSettled skip{ops.graph(), parent, largest, linked};
-      if (noted) {
-        ops.ForEachEdge(skip, union_find::LinkEdgeOrLargest{ops.graph(), parent, notes, largest});
+      if (exchanged) {
+        ops.ForEachEdge(skip, union_find::LinkEdgeOrLargest{ops.graph(), parent, boundary, largest});
       } else {
         LinkRest(ops, skip, union_find::LinkEdge{ops.graph(), parent}, out, samples.data());
       }
     }
-    if (!noted || !MergeNotes(ops, parent, notes)) MergeForests(ops, parent, digest.data(), n, largest);
+    if (!exchanged || !MergeBoundaryPairs(ops, parent, boundary)) MergeForests(ops, parent, compressed.data(), n, largest);
     ops.ForEachVertex(union_find::Label{ops.graph(), parent, out});
   }
 
@@ -165,29 +166,29 @@ struct ConnectedComponents {
     double unjoined = 0;
   };
 
-  static std::size_t DigestIds(std::uint64_t vertices, PartId parts) {
-    return parts > 1 ? union_find::Digest::Size(vertices, union_find::Digest::Room(vertices)) : 0;
+  static std::size_t CompressedIds(std::uint64_t vertices, PartId parts) {
+    return parts > 1 ? union_find::CompressedForest::Size(vertices, union_find::CompressedForest::MaxPairs(vertices)) : 0;
   }
 
   /// Links owned vertices with their first neighbours, and in tiles also with the second ones: all of them, or as many as
   /// necessary to show a largest component, which then is in `sampled`. Returns the number of neighbours linked.
   template <class Operators>
-  static EdgeIndex HookFirst(Operators& ops, const union_find::FirstLinks& links, VertexId* parent,
-                             const union_find::Tiles& tiles, VertexId* samples, std::optional<Sampled>* sampled) {
+  static EdgeIndex LinkFirstNeighbours(Operators& ops, const union_find::FirstLinks& links, VertexId* parent,
+                                       const union_find::Tiles& tiles, VertexId* samples, std::optional<Sampled>* sampled) {
     if (!tiles.there) {
-      ops.ForEachVertex(union_find::HookFirst{links, parent});
+      ops.ForEachVertex(union_find::LinkFirst{links, parent});
       CompressOwned(ops, parent);  // every tree then has few levels
       return 1;
     }
     const std::size_t count = union_find::Tiles::Count(tiles.owned);
-    ops.ForEachGroup(count, ops.groups(), union_find::HookTile::kScratch, union_find::HookTile{links, parent, tiles});
-    union_find::LinkTile link{parent, links, tiles};
+    ops.ForEachGroup(count, ops.groups(), union_find::LinkTile::kScratch, union_find::LinkTile{links, parent, tiles});
+    union_find::LinkTileRest link{parent, links, tiles};
     if (ops.subgraph_edges() / kManyEdges < tiles.owned) {
       ops.ForEachGroup(count, ops.groups(), union_find::CompressTile{parent, ops.graph(), tiles});
       ops.ForEachGroup(count * link.kPieces, ops.groups(), link);
       return union_find::Tiles::kLooked;
     }
-    constexpr std::array<std::uint32_t, 4> kStages = {1, 2, 4, union_find::LinkTile::kEighths};
+    constexpr std::array<std::uint32_t, 4> kStages = {1, 2, 4, union_find::LinkTileRest::kEighths};
     for (std::size_t stage = 0; stage < kStages.size(); ++stage) {
       link.to = kStages[stage];
       ops.ForEachGroup(count * link.kPieces, ops.groups(), link);
@@ -214,34 +215,35 @@ struct ConnectedComponents {
   /// Whether devices first link the vertices that they own: all do, or none.
   template <class Operators>
   static bool OwnFirst(Operators& ops) {
-    if (ops.devices() == 1 || union_find::Notes::Room(ops.graph().vertices) == 0) return false;
+    if (ops.devices() == 1 || union_find::BoundaryPairs::MaxPairs(ops.graph().vertices) == 0) return false;
     return ops.AllReduceSum(ops.graph().owned > 0 && !ops.graph().own_begins.there() ? 1 : 0) == 0;
   }
 
   /// Compresses trees, and exchanges which vertices are in their owner's largest component. Returns whether all these
   /// components are one. If so, links them here and begins the list of vertices for other devices.
   template <class Operators>
-  static bool NoteLargest(Operators& ops, VertexId* parent, const union_find::Notes& notes, VertexId largest) {
+  static bool ExchangeLargest(Operators& ops, VertexId* parent, const union_find::BoundaryPairs& boundary,
+                              VertexId largest) {
     struct Part {
       VertexId largest, first;
       LocalId owned;
     };
     const GraphRef& graph = ops.graph();
     const std::array<Part, kMaxDevices> parts = ops.AllGather(Part{largest, graph.first_id, graph.owned});
-    ops.For(1, union_find::StartNotes{notes, kNoVertex});
-    const union_find::LargestStretch stretch{graph, parent, notes, largest};
+    ops.For(1, union_find::StartBoundaryPairs{boundary, kNoVertex});
+    const union_find::LargestStretch stretch{graph, parent, boundary, largest};
     std::span<const std::uint32_t> own;
     if (graph.owned > 0) {
       ops.ForEachGroup(stretch.Count(), ops.groups(), stretch);
-      own = {notes.words() + stretch.Begin(), stretch.End() - stretch.Begin()};
+      own = {boundary.words() + stretch.Begin(), stretch.End() - stretch.Begin()};
     }
-    union_find::JoinWords join{notes};
+    union_find::JoinWords join{boundary};
     join.Add(stretch.Begin(), own);
     ops.template AllToAllv<std::uint32_t>(
         [&](PartId) { return own; },
         [&](PartId p, std::span<const std::uint32_t> words) { join.Add(parts[p].first / 32, words); });
     ops.For(bits::Words(graph.vertices), join);
-    union_find::LinkLargest link{parent, notes, largest};
+    union_find::LinkLargest link{parent, boundary, largest};
     PartId first = kNoPart;
     for (PartId p = 0; p < ops.devices(); ++p) {
       if (parts[p].owned == 0) continue;
@@ -250,13 +252,13 @@ struct ConnectedComponents {
     }
     VertexId found = 1;
     if (graph.owned > 0 && ops.rank() != first) {
-      union_find::FindMeeting find{graph, notes, notes.size(0), union_find::FindMeeting::kFewPieces,
-                                   std::min(graph.owned, union_find::FindMeeting::kFew)};
+      union_find::FindJoiningEdge find{graph, boundary, boundary.size(0), union_find::FindJoiningEdge::kFewPieces,
+                                       std::min(graph.owned, union_find::FindJoiningEdge::kFew)};
       ops.ForEachGroup(find.pieces, ops.groups(), find);
       find.pieces = find.kPieces;
       find.end = graph.owned;
       ops.ForEachGroup(find.pieces, ops.groups(), find);
-      ops.CopyOut(&found, notes.size(0), 1);
+      ops.CopyOut(&found, boundary.size(0), 1);
     }
     if (ops.AllReduceSum(found == 0 ? 1 : 0) > 0) return false;
     ops.For(1, link);
@@ -288,19 +290,19 @@ struct ConnectedComponents {
   /// list, with the roots that the vertices in others' lists have at their owner. So all devices know every tree that is
   /// connected to another one. Returns whether the lists had room for all; if not, trees may remain separate.
   template <class Operators>
-  static bool MergeNotes(Operators& ops, VertexId* parent, const union_find::Notes& notes) {
-    const std::size_t room = union_find::Notes::Room(ops.graph().vertices);
+  static bool MergeBoundaryPairs(Operators& ops, VertexId* parent, const union_find::BoundaryPairs& boundary) {
+    const std::size_t room = union_find::BoundaryPairs::MaxPairs(ops.graph().vertices);
     for (const int list : {0, 1}) {
       VertexId size = 0;
-      ops.CopyOut(&size, notes.size(list), 1);
+      ops.CopyOut(&size, boundary.size(list), 1);
       if (ops.AllReduceSum(size > room ? 1 : 0) > 0) return false;
-      if (list == 0) ops.For(size, union_find::NoteRoot{notes, parent});
-      const std::span<const VertexId> mine(notes.pairs(list), 2 * std::size_t{size});
+      if (list == 0) ops.For(size, union_find::SetRoots{boundary, parent});
+      const std::span<const VertexId> mine(boundary.pairs(list), 2 * std::size_t{size});
       union_find::PairLists theirs;
       ops.template AllToAllv<VertexId>([&](PartId) { return mine; },
                                        [&](PartId, std::span<const VertexId> pairs) { theirs.Add(pairs); });
       // Before anything is linked: a tree that is joined by a received pair is known to its sender.
-      if (list == 0) ops.For(theirs.size(), union_find::Answer{ops.graph(), parent, notes, theirs});
+      if (list == 0) ops.For(theirs.size(), union_find::AddOwnedRoots{ops.graph(), parent, boundary, theirs});
       ops.For(theirs.size(), union_find::LinkPairs{parent, theirs});
     }
     return true;
@@ -323,22 +325,22 @@ struct ConnectedComponents {
   template <class Operators>
   static void MergeForests(Operators& ops, VertexId* parent, VertexId* ids, VertexId n, VertexId largest) {
     const PartId rank = ops.rank(), devices = ops.devices();
-    const union_find::Digest digest{ids, n};
+    const union_find::CompressedForest mine{ids, n};
     for (PartId step = 1; step < devices; step *= 2) {
       const PartId to = (rank + step) % devices, from = (rank + devices - step) % devices;
       VertexId pairs = 0;
-      ops.For(1, union_find::ClearDigest{digest, parent, largest});
-      ops.ForEachGroup(union_find::DigestStretch::Count(n), ops.groups(), union_find::DigestStretch{digest, parent});
-      ops.CopyOut(&pairs, digest.ids, 1);
+      ops.For(1, union_find::ClearCompressedForest{mine, parent, largest});
+      ops.ForEachGroup(union_find::CompressStretch::Count(n), ops.groups(), union_find::CompressStretch{mine, parent});
+      ops.CopyOut(&pairs, mine.ids, 1);
       // Sends digests if all of them are small, and otherwise whole forests.
-      if (ops.AllReduceSum(pairs > union_find::Digest::Room(n) ? 1 : 0) > 0) {
+      if (ops.AllReduceSum(pairs > union_find::CompressedForest::MaxPairs(n) ? 1 : 0) > 0) {
         const VertexId* const theirs = ops.Exchange(to, parent, n, from);
         ops.For(n, union_find::LinkTrees{parent, theirs});
         continue;
       }
-      const VertexId* const received = ops.Exchange(to, digest.ids, union_find::Digest::Size(n, pairs), from);
+      const VertexId* const received = ops.Exchange(to, mine.ids, union_find::CompressedForest::Size(n, pairs), from);
       ops.CopyOut(&pairs, received, 1);
-      const union_find::Digest theirs{const_cast<VertexId*>(received), n};
+      const union_find::CompressedForest theirs{const_cast<VertexId*>(received), n};
       ops.For(n, union_find::LinkBit{parent, theirs});
       ops.For(pairs, union_find::LinkPair{parent, theirs.pairs()});
     }
@@ -347,16 +349,16 @@ struct ConnectedComponents {
   /// Whether a vertex is in the largest components of all devices, so that these are one component; devices without vertices
   /// agree to any. The candidates are the first neighbours of many samples of the first device.
   template <class Operators>
-  static bool HaveOneGiant(Operators& ops, const VertexId* parent, const Sampled& mine, VertexId* scratch) {
+  static bool HaveCommonLargest(Operators& ops, const VertexId* parent, const Sampled& mine, VertexId* scratch) {
     if (ops.devices() == 1) return true;
     std::array<VertexId, kPivots> tried{};
     for (std::size_t i = 0; i < kPivots; ++i) {
       if (ops.rank() == 0) tried[i] = MostFrequent(std::span(mine.below).first(mine.count), std::span(tried).first(i));
       const VertexId pivot = BroadcastFirst(ops, tried[i]);
       if (pivot == kNoVertex) break;
-      VertexId above = kNoVertex;
-      if (ops.graph().owned > 0) above = RootOf(ops, parent, pivot, scratch);
-      if (ops.AllReduceSum(above == mine.root ? 1 : 0) == ops.devices()) return true;
+      VertexId root = kNoVertex;
+      if (ops.graph().owned > 0) root = RootOf(ops, parent, pivot, scratch);
+      if (ops.AllReduceSum(root == mine.root ? 1 : 0) == ops.devices()) return true;
     }
     return false;
   }

@@ -30,7 +30,7 @@ struct FirstLinks {
 };
 /// Hangs v below its first neighbour, the least, if that is less than v, and makes it a root otherwise: without atomics, for
 /// only v's own entry is written (ECL-CC's initialisation, Jaiganesh and Burtscher, HPDC'18).
-struct HookFirst {
+struct LinkFirst {
   FirstLinks links;
   VertexId* parent;
   CHATTY_FN void operator()(LocalId v) const {
@@ -46,7 +46,7 @@ struct HookFirst {
   }
 };
 
-/// Links v with its nth neighbour, the second with the first as well, if HookFirst has not.
+/// Links v with its nth neighbour, the second with the first as well, if LinkFirst has not.
 struct LinkNth {
   FirstLinks links;
   VertexId* parent;

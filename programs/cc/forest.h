@@ -47,15 +47,15 @@ CHATTY_FN void Link(Id* parent, Id a, Id b) {
   Id p = Access::Read(parent + a), q = Access::Read(parent + b);
   while (p != q) {
     const Id high = p > q ? p : q, low = p > q ? q : p;
-    Id above = Access::Read(parent + high);
-    if (std::is_same_v<Access, RelaxedAccess> && above == high) above = atomics::Load(parent + high);
-    if (above == high) {
-      above = atomics::CompareSwap(parent + high, high, low);
-      if (above == high) return;
+    Id ancestor = Access::Read(parent + high);
+    if (std::is_same_v<Access, RelaxedAccess> && ancestor == high) ancestor = atomics::Load(parent + high);
+    if (ancestor == high) {
+      ancestor = atomics::CompareSwap(parent + high, high, low);
+      if (ancestor == high) return;
     }
-    const Id next = Access::Read(parent + above);
-    if (next != above) Access::Write(parent + high, next);  // halved, the path of whoever comes next is shorter
-    p = next;                                               // less than high
+    const Id next = Access::Read(parent + ancestor);
+    if (next != ancestor) Access::Write(parent + high, next);  // halved, the path of whoever comes next is shorter
+    p = next;                                                  // less than high
     q = low;
   }
 }
@@ -69,10 +69,10 @@ struct Reset {
 struct Compress {
   VertexId* parent;
   CHATTY_FN void operator()(std::size_t v) const {
-    VertexId p = atomics::LoadOld(parent + v), above;
-    while (p != (above = atomics::LoadOld(parent + p))) {
-      atomics::Store(parent + v, above);
-      p = above;
+    VertexId p = atomics::LoadOld(parent + v), ancestor;
+    while (p != (ancestor = atomics::LoadOld(parent + p))) {
+      atomics::Store(parent + v, ancestor);
+      p = ancestor;
     }
   }
 };
@@ -86,15 +86,15 @@ struct CompressOwned {
 /// their roots in `root`.
 template <unsigned kCount>
 CHATTY_FN void CompressTogether(VertexId* parent, const VertexId (&own)[kCount], VertexId (&root)[kCount]) {
-  VertexId above[kCount];
+  VertexId ancestor[kCount];
   for (unsigned k = 0; k < kCount; ++k) root[k] = atomics::LoadOld(parent + own[k]);
   for (bool more = true; more;) {
     more = false;
-    for (unsigned k = 0; k < kCount; ++k) above[k] = atomics::LoadOld(parent + root[k]);
+    for (unsigned k = 0; k < kCount; ++k) ancestor[k] = atomics::LoadOld(parent + root[k]);
     for (unsigned k = 0; k < kCount; ++k) {
-      if (above[k] == root[k]) continue;
-      atomics::Store(parent + own[k], above[k]);
-      root[k] = above[k];
+      if (ancestor[k] == root[k]) continue;
+      atomics::Store(parent + own[k], ancestor[k]);
+      root[k] = ancestor[k];
       more = true;
     }
   }
@@ -119,7 +119,7 @@ struct CompressSome {
 /// The root above v. What is above it meanwhile stays.
 CHATTY_FN VertexId Root(const VertexId* parent, VertexId v) {
   VertexId root = v;
-  for (VertexId above; (above = parent[root]) != root;) root = above;
+  for (VertexId ancestor; (ancestor = parent[root]) != root;) root = ancestor;
   return root;
 }
 /// Of one vertex.

@@ -50,28 +50,28 @@ struct SkipSettled {
   EdgeIndex linked;
   CHATTY_FN EdgeIndex operator()(LocalId v) const {
     if (largest == kNoVertex) return linked;
-    const VertexId own = graph.Global(v), above = atomics::Load(parent + own);
-    if (above == largest) return graph.forward.degree(v);
+    const VertexId own = graph.Global(v), ancestor = atomics::Load(parent + own);
+    if (ancestor == largest) return graph.forward.degree(v);
 #if CHATTY_DEVICE_CODE
     // A tree's other vertices have joined with its first. A CPU pays more for the look than for their few edges.
-    if (Hangs(own, above)) return graph.forward.degree(v);
+    if (IsLinked(own, ancestor)) return graph.forward.degree(v);
 #endif
     return linked;
   }
   /// Of hubs this is asked before they are cut into slices.
   CHATTY_FN bool Settled(LocalId v) const {
     if (largest == kNoVertex) return false;
-    const VertexId own = graph.Global(v), above = atomics::Load(parent + own);
-    return above == largest || Hangs(own, above);
+    const VertexId own = graph.Global(v), ancestor = atomics::Load(parent + own);
+    return ancestor == largest || IsLinked(own, ancestor);
   }
 
  private:
-  /// What an edge has joined hangs below the largest component's root; or below what another device's largest component has
+  /// What an edge has joined links below the largest component's root; or below what another device's largest component has
   /// put above that; or below the root of a small tree that does.
-  CHATTY_FN bool Hangs(VertexId own, VertexId above) const {
+  CHATTY_FN bool IsLinked(VertexId own, VertexId ancestor) const {
     const VertexId top = atomics::LoadOld(parent + largest);
-    if (above == top) return true;
-    const VertexId next = above == own ? own : atomics::Load(parent + above);
+    if (ancestor == top) return true;
+    const VertexId next = ancestor == own ? own : atomics::Load(parent + ancestor);
     return next == largest || next == top;
   }
 };
@@ -98,20 +98,20 @@ struct ListUnsettled {
     group.Sync();
     const VertexId largest = skip.largest, top = atomics::LoadOld(skip.parent + largest);
     for (std::uint32_t base = 0; base < vertices; base += kAtOnce * group.threads()) {
-      VertexId own[kAtOnce], above[kAtOnce], next[kAtOnce];
+      VertexId own[kAtOnce], ancestor[kAtOnce], next[kAtOnce];
       EdgeIndex degree[kAtOnce];
       bool left[kAtOnce];
       for (unsigned k = 0; k < kAtOnce; ++k) {
         const std::uint32_t i = base + k * group.threads() + group.thread();
         left[k] = i < vertices;
         own[k] = graph.Global(static_cast<LocalId>(first + (left[k] ? i : 0)));
-        above[k] = atomics::LoadOld(skip.parent + own[k]);
+        ancestor[k] = atomics::LoadOld(skip.parent + own[k]);
       }
       for (unsigned k = 0; k < kAtOnce; ++k) {
-        left[k] = left[k] && above[k] != largest && above[k] != top;
+        left[k] = left[k] && ancestor[k] != largest && ancestor[k] != top;
         degree[k] =
             left[k] ? graph.forward.degree(static_cast<LocalId>(first + base + k * group.threads() + group.thread())) : 0;
-        next[k] = left[k] && above[k] != own[k] ? atomics::LoadOld(skip.parent + above[k]) : above[k];
+        next[k] = left[k] && ancestor[k] != own[k] ? atomics::LoadOld(skip.parent + ancestor[k]) : ancestor[k];
       }
       for (unsigned k = 0; k < kAtOnce; ++k) {
         left[k] = left[k] && degree[k] > skip.linked && next[k] != largest && next[k] != top;

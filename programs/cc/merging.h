@@ -28,7 +28,7 @@ struct LinkTrees {
 /// A forest in few words: most vertices are below the largest component's root, or roots themselves. In this order: the
 /// number of pairs; the largest component's root; a bit a vertex, set below that root; a pair, the vertex and its root, for
 /// any other that is no root.
-struct Digest {
+struct CompressedForest {
   VertexId* ids;
   VertexId vertices;
 
@@ -36,7 +36,7 @@ struct Digest {
     return (bits::Words(vertices) * sizeof(std::uint32_t) + sizeof(VertexId) - 1) / sizeof(VertexId);
   }
   /// Pairs that fit where a digest with any takes at most half the room of the forest.
-  CHATTY_FN static constexpr std::size_t Room(std::uint64_t vertices) {
+  CHATTY_FN static constexpr std::size_t MaxPairs(std::uint64_t vertices) {
     const std::size_t fixed = 2 + BitIds(vertices), most = vertices / 2;
     return fixed < most ? (most - fixed) / 2 : 0;
   }
@@ -45,32 +45,32 @@ struct Digest {
     return 2 + BitIds(vertices) + 2 * pairs;
   }
   CHATTY_FN std::uint32_t* words() const { return reinterpret_cast<std::uint32_t*>(ids + 2); }
-  CHATTY_FN bool below(std::size_t v) const { return (words()[v / 32] >> (v % 32) & 1) != 0; }
+  CHATTY_FN bool in_largest(std::size_t v) const { return (words()[v / 32] >> (v % 32) & 1) != 0; }
   CHATTY_FN VertexId* pairs() const { return ids + 2 + BitIds(vertices); }
 };
-struct ClearDigest {
-  Digest digest;
+struct ClearCompressedForest {
+  CompressedForest forest;
   const VertexId* parent;
   VertexId largest;  ///< once its root; kNoVertex: there is none
   CHATTY_FN void operator()(std::size_t) const {
-    digest.ids[0] = 0;
-    digest.ids[1] = largest == kNoVertex ? kNoVertex : Root(parent, largest);
+    forest.ids[0] = 0;
+    forest.ids[1] = largest == kNoVertex ? kNoVertex : Root(parent, largest);
   }
 };
 /// Digests a stretch of vertices, a word for each warp at a time; counts pairs that do not fit, too.
-struct DigestStretch {
+struct CompressStretch {
   static constexpr std::size_t kVertices = 1 << 14;
-  Digest digest;
+  CompressedForest forest;
   const VertexId* parent;
   CHATTY_FN static constexpr std::size_t Count(std::uint64_t vertices) { return (vertices + kVertices - 1) / kVertices; }
   template <class ThreadGroup>
   CHATTY_FN void operator()(std::size_t stretch, const ThreadGroup& group) const {
-    const VertexId largest = digest.ids[1];
-    const std::size_t begin = stretch * kVertices / 32, words = bits::Words(digest.vertices);
+    const VertexId largest = forest.ids[1];
+    const std::size_t begin = stretch * kVertices / 32, words = bits::Words(forest.vertices);
     const std::size_t end = begin + kVertices / 32 < words ? begin + kVertices / 32 : words;
     for (std::size_t w = begin + group.warp(); w < end; w += group.warps()) {
       const std::size_t first = w * 32;
-      const unsigned count = digest.vertices - first < 32 ? static_cast<unsigned>(digest.vertices - first) : 32;
+      const unsigned count = forest.vertices - first < 32 ? static_cast<unsigned>(forest.vertices - first) : 32;
       std::uint32_t below = 0, others = 0;
       for (unsigned b = group.lane(); b < count; b += group.lanes()) {
         const auto v = static_cast<VertexId>(first + b);
@@ -79,18 +79,18 @@ struct DigestStretch {
       }
       below = group.SumOfWarp(below);  // bits of different lanes
       const std::uint32_t all = group.SumOfWarp(others);
-      if (group.lane() == 0) digest.words()[w] = below;
+      if (group.lane() == 0) forest.words()[w] = below;
       if (all == 0) continue;
       VertexId place = 0;
-      if (group.lane() == 0) place = atomics::Add<true>(digest.ids, static_cast<VertexId>(bits::Count(all)));
+      if (group.lane() == 0) place = atomics::Add<true>(forest.ids, static_cast<VertexId>(bits::Count(all)));
       place = group.OfFirstLane(place);
       for (unsigned b = group.lane(); b < count; b += group.lanes()) {
         if (!(others >> b & 1u)) continue;
         const std::size_t at = place + bits::Count(all & ((1u << b) - 1));
-        if (at >= Digest::Room(digest.vertices)) continue;
+        if (at >= CompressedForest::MaxPairs(forest.vertices)) continue;
         const auto v = static_cast<VertexId>(first + b);
-        digest.pairs()[2 * at] = v;
-        digest.pairs()[2 * at + 1] = Root(parent, v);
+        forest.pairs()[2 * at] = v;
+        forest.pairs()[2 * at + 1] = Root(parent, v);
       }
     }
   }
@@ -98,9 +98,9 @@ struct DigestStretch {
 /// Joins in a vertex of another device's largest component, and a pair.
 struct LinkBit {
   VertexId* parent;
-  Digest theirs;
+  CompressedForest theirs;
   CHATTY_FN void operator()(std::size_t v) const {
-    if (theirs.below(v)) Link(parent, static_cast<VertexId>(v), theirs.ids[1]);
+    if (theirs.in_largest(v)) Link(parent, static_cast<VertexId>(v), theirs.ids[1]);
   }
 };
 struct LinkPair {
@@ -112,36 +112,36 @@ struct LinkPair {
 /// What devices tell each other of vertices that both link, where parts are ranges and each owns vertices of one largest
 /// component: a bit a vertex, set in its owner's; and two lists of pairs, a vertex and its root, whose sizes are the
 /// digest's first ids. They lie where a digest does when there is one.
-struct Notes {
-  Digest room;
+struct BoundaryPairs {
+  CompressedForest buffer;
 
   /// Pairs that fit in a list.
-  CHATTY_FN static constexpr std::size_t Room(std::uint64_t vertices) {
-    const std::size_t half = Digest::Room(vertices) / 2, most = vertices / 16;
+  CHATTY_FN static constexpr std::size_t MaxPairs(std::uint64_t vertices) {
+    const std::size_t half = CompressedForest::MaxPairs(vertices) / 2, most = vertices / 16;
     return half < most ? half : most;
   }
   /// @{
-  CHATTY_FN std::uint32_t* words() const { return room.words(); }
-  CHATTY_FN bool in_largest(VertexId v) const { return room.below(v); }
-  CHATTY_FN VertexId* size(int list) const { return room.ids + list; }
-  CHATTY_FN VertexId* pairs(int list) const { return room.pairs() + (list == 0 ? 0 : 2 * Room(room.vertices)); }
+  CHATTY_FN std::uint32_t* words() const { return buffer.words(); }
+  CHATTY_FN bool in_largest(VertexId v) const { return buffer.in_largest(v); }
+  CHATTY_FN VertexId* size(int list) const { return buffer.ids + list; }
+  CHATTY_FN VertexId* pairs(int list) const { return buffer.pairs() + (list == 0 ? 0 : 2 * MaxPairs(buffer.vertices)); }
   /// @}
   /// Appends a pair. One that does not fit is counted, but not all that follow: very many would wait for one address.
-  CHATTY_FN void Note(int list, VertexId v, VertexId root) const {
-    if (atomics::Load(size(list)) > Room(room.vertices)) return;
+  CHATTY_FN void Add(int list, VertexId v, VertexId root) const {
+    if (atomics::Load(size(list)) > MaxPairs(buffer.vertices)) return;
     const VertexId at = atomics::Add<true>(size(list), VertexId{1});
-    if (at >= Room(room.vertices)) return;
+    if (at >= MaxPairs(buffer.vertices)) return;
     pairs(list)[2 * at] = v;
     pairs(list)[2 * at + 1] = root;
   }
 };
 /// Empties both lists, and notes a vertex in the first, unless it is none.
-struct StartNotes {
-  Notes notes;
+struct StartBoundaryPairs {
+  BoundaryPairs boundary;
   VertexId v;
   CHATTY_FN void operator()(std::size_t) const {
-    *notes.size(0) = *notes.size(1) = 0;
-    if (v != kNoVertex) notes.Note(0, v, v);
+    *boundary.size(0) = *boundary.size(1) = 0;
+    if (v != kNoVertex) boundary.Add(0, v, v);
   }
 };
 /// Compresses the trees of a stretch of owned vertices, and sets the bits of those in the largest component: some words for
@@ -151,7 +151,7 @@ struct LargestStretch {
   static constexpr unsigned kAtOnce = 4;  ///< words
   GraphRef graph;
   VertexId* parent;
-  Notes notes;
+  BoundaryPairs boundary;
   VertexId largest;
   /// @{
   /// The words that owned vertices' bits are in.
@@ -177,14 +177,14 @@ struct LargestStretch {
       }
       for (unsigned k = 0; k < kAtOnce; ++k) {
         const std::uint32_t all = group.SumOfWarp(in[k]);  // bits of different lanes
-        if (group.lane() == 0 && w + k < end) notes.words()[w + k] = all;
+        if (group.lane() == 0 && w + k < end) boundary.words()[w + k] = all;
       }
     }
   }
 };
 /// Puts all devices' words in their places, and joins those that vertices of several are in.
 struct JoinWords {
-  Notes notes;
+  BoundaryPairs boundary;
   const std::uint32_t* words[kMaxDevices] = {};
   std::size_t begin[kMaxDevices] = {}, size[kMaxDevices] = {};
   std::uint32_t count = 0;
@@ -201,18 +201,18 @@ struct JoinWords {
     for (std::uint32_t i = 0; i < count; ++i) {
       if (w - begin[i] < size[i]) all |= words[i][w - begin[i]];
     }
-    notes.words()[w] = all;
+    boundary.words()[w] = all;
   }
 };
 /// Looks for an edge between this device's largest component and that of one before it, until one is found: among the first
 /// `end` owned vertices, in `pieces` of as many for each warp at a time as it has lanes. A warp asks and tells for all of
 /// its lanes.
-struct FindMeeting {
+struct FindJoiningEdge {
   /// Where most vertices have such an edge a few are enough, and more at once would all be looked at in vain.
   static constexpr std::size_t kFewPieces = 16, kPieces = 256;
   static constexpr LocalId kFew = 4096;
   GraphRef graph;
-  Notes notes;
+  BoundaryPairs boundary;
   VertexId* found;
   std::size_t pieces;
   LocalId end;
@@ -231,21 +231,21 @@ struct FindMeeting {
 
  private:
   CHATTY_FN bool IsJoiningEdge(LocalId v) const {
-    if (graph.forward.degree(v) == 0 || !notes.in_largest(graph.Global(v))) return false;
+    if (graph.forward.degree(v) == 0 || !boundary.in_largest(graph.Global(v))) return false;
     const LocalId u = graph.forward.neighbours[graph.forward.offsets[v]];
-    return u >= graph.owned && u < graph.lesser_end && notes.in_largest(graph.Global(u));
+    return u >= graph.owned && u < graph.lesser_end && boundary.in_largest(graph.Global(u));
   }
 };
 /// Joins the devices' largest components, and begins both lists with this device's.
 struct LinkLargest {
   VertexId* parent;
-  Notes notes;
+  BoundaryPairs boundary;
   VertexId own;
   VertexId largest_components[kMaxDevices] = {};
   std::uint32_t count = 0;
   CHATTY_FN void operator()(std::size_t) const {
     for (std::uint32_t i = 1; i < count; ++i) Link(parent, largest_components[0], largest_components[i]);
-    StartNotes{notes, own}(0);
+    StartBoundaryPairs{boundary, own}(0);
   }
 };
 /// An edge of a vertex that is not in its owner's largest component. All largest components are of one component; others'
@@ -253,22 +253,22 @@ struct LinkLargest {
 struct LinkEdgeOrLargest {
   GraphRef graph;
   VertexId* parent;
-  Notes notes;
+  BoundaryPairs boundary;
   VertexId largest;
   CHATTY_FN void operator()(LocalId v, LocalId u, EdgeIndex) const {
     const VertexId own = graph.Global(v), other = graph.Global(u);
     if (u < graph.owned) return Link(parent, own, other);
-    if (notes.in_largest(other)) return Link(parent, own, largest);
+    if (boundary.in_largest(other)) return Link(parent, own, largest);
     Link(parent, own, other);
-    notes.Note(0, other, kNoVertex);
+    boundary.Add(0, other, kNoVertex);
   }
 };
 /// Completes the first list.
-struct NoteRoot {
-  Notes notes;
+struct SetRoots {
+  BoundaryPairs boundary;
   const VertexId* parent;
   CHATTY_FN void operator()(std::size_t i) const {
-    VertexId* const pair = notes.pairs(0) + 2 * i;
+    VertexId* const pair = boundary.pairs(0) + 2 * i;
     pair[1] = Root(parent, pair[0]);
   }
 };
@@ -298,15 +298,16 @@ struct LinkPairs {
   PairLists theirs;
   CHATTY_FN void operator()(std::size_t i) const { Link(parent, theirs[i][0], theirs[i][1]); }
 };
-/// Notes in the second list what others' first ones have of this device's vertices, with the roots that these have here.
-struct Answer {
+/// Adds to the second list what others' first ones have of this device's vertices, with the roots that these have
+/// here.
+struct AddOwnedRoots {
   GraphRef graph;
   const VertexId* parent;
-  Notes notes;
+  BoundaryPairs boundary;
   PairLists theirs;
   CHATTY_FN void operator()(std::size_t i) const {
     const VertexId v = theirs[i][0];
-    if (v >= graph.first_id && v - graph.first_id < graph.owned) notes.Note(1, v, Root(parent, v));
+    if (v >= graph.first_id && v - graph.first_id < graph.owned) boundary.Add(1, v, Root(parent, v));
   }
 };
 }  // namespace chatty::union_find

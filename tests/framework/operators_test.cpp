@@ -135,18 +135,18 @@ TEST(FirstLinks, OwnedEntriesFollowWhatIsLess) {
 /// Who is joined with whom.
 class Joined {
  public:
-  explicit Joined(std::size_t vertices) : above_(vertices) { std::iota(above_.begin(), above_.end(), VertexId{0}); }
+  explicit Joined(std::size_t vertices) : parent_(vertices) { std::iota(parent_.begin(), parent_.end(), VertexId{0}); }
   VertexId Root(VertexId v) {
-    while (above_[v] != v) v = above_[v] = above_[above_[v]];
+    while (parent_[v] != v) v = parent_[v] = parent_[parent_[v]];
     return v;
   }
   void Join(VertexId a, VertexId b) {
     const VertexId p = Root(a), q = Root(b);
-    above_[std::max(p, q)] = std::min(p, q);
+    parent_[std::max(p, q)] = std::min(p, q);
   }
 
  private:
-  std::vector<VertexId> above_;
+  std::vector<VertexId> parent_;
 };
 
 // Tiles join each vertex with those of its first two neighbours that are less, and with a first one in another tile: no more
@@ -173,15 +173,15 @@ TEST(Tiles, JoinWhatRowsBeginWith) {
             const std::size_t count = Tiles::Count(part.owned);
             std::vector<VertexId> parent(n);
             std::iota(parent.begin(), parent.end(), VertexId{0});
-            std::vector<std::uint16_t> noted(std::size_t{2} * part.owned);
+            std::vector<std::uint16_t> places(std::size_t{2} * part.owned);
             std::vector<Tiles::Counts> counts(count);
-            alignas(16) static std::array<std::byte, union_find::HookTile::kScratch> scratch;
-            const Tiles tiles{.there = true, .owned = part.owned, .noted = noted.data(), .counts = counts.data()};
+            alignas(16) static std::array<std::byte, union_find::LinkTile::kScratch> scratch;
+            const Tiles tiles{.there = true, .owned = part.owned, .places = places.data(), .counts = counts.data()};
             for (std::size_t tile = 0; tile < count; ++tile) {
-              union_find::HookTile{links, parent.data(), tiles}(tile, operators::host::ThreadGroup(tile, scratch.data()));
+              union_find::LinkTile{links, parent.data(), tiles}(tile, operators::host::ThreadGroup(tile, scratch.data()));
               ASSERT_LE(counts[tile].first + counts[tile].second, tiles.Size(tile));
             }
-            union_find::LinkTile link{parent.data(), links, tiles};
+            union_find::LinkTileRest link{parent.data(), links, tiles};
             for (const std::uint32_t to : {1u, 3u, 8u}) {
               if (!eighths && to < link.kEighths) continue;
               link.to = to;
