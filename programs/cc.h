@@ -1,5 +1,5 @@
 /// \file
-/// Weakly connected components by hooking trees.
+/// Weakly connected components: Afforest over a union-find forest.
 #pragma once
 
 #include <algorithm>
@@ -26,14 +26,13 @@ namespace chatty {
 /// 2. Sample. The roots of kSamples vertices show the largest component.
 /// 3. Finish. Each device links the other edges of vertices outside of that component; rows of vertices in it are skipped.
 /// 4. Merge. Each device sends its forest to the device 1, 2, 4... places after it. After log2(devices) exchanges each
-/// forest
-///    has all edges.
+///    forest has all edges.
 ///
 /// Devices may skip rows of their own largest component before anything is merged, once they know a vertex that is in all of
 /// these components: the pivot. An edge that the owners of both ends skip joins two vertices, each of which is in one tree
 /// with the pivot on some device. Merging puts both in one component. Without a pivot devices merge first.
 ///
-/// Where parts are ranges, devices first link the vertices that they own, without communication, and exchange a bit a
+/// Where parts are ranges, devices first link the vertices that they own, without communication, and exchange one bit per
 /// vertex: whether the vertex is in its owner's largest component. Once edges are found that join these components, only
 /// edges with an end outside of all of them need linking. Edges with both ends outside are few: their roots are broadcast in
 /// place of forests (MergeBoundaryPairs).
@@ -51,28 +50,28 @@ struct ConnectedComponents {
   static constexpr bool kOwnBegins = true;
   /// Neighbours of each vertex that are linked first.
   static constexpr EdgeIndex kNeighbourRounds = 2;
-  /// Maximum number of first neighbours to link, at most one per device, if fewer show no largest component: a device links
-  /// the edges of its own vertices alone.
+  /// Maximum number of first neighbours to link while devices have no common largest component; also at most one per device.
+  /// More are needed on several devices, because each links the edges of its own vertices alone.
   static constexpr EdgeIndex kMaxNeighbourRounds = 8;
   /// Vertices in the sample that shows the largest component.
   static constexpr std::size_t kSamples = 1024;
   /// Candidates for the pivot.
   static constexpr std::size_t kPivots = 3;
-  /// Vertices with at least this degree on average: some second neighbours are expected to show the largest component, and
-  /// are linked first. More follow while the edges of vertices outside of it are more than twice as many.
+  /// Minimum mean degree at which some second neighbours are expected to show the largest component. Those are then linked
+  /// first, and more follow while the edges of vertices outside of that component are more than twice as many.
   static constexpr EdgeIndex kManyEdges = 8;
 
   /// Whether consecutive vertices are first linked among themselves, in tiles (union_find::LinkTile). Empty: on devices with
   /// many threads, where otherwise many threads walk up the same tree.
   std::optional<bool> tiled;
 
-  /// The forest, the sample, the tiles' counts and the digest.
+  /// The forest, the sample, the tiles' counts and the compressed forest.
   static std::uint64_t WorkBytes(const PartShape& part) {
     const bool samples = part.symmetric && part.vertices > 0;
     return (part.vertices + (samples ? 3 * kSamples : 0) + CompressedIds(part.vertices, part.parts)) * sizeof(VertexId) +
            (samples ? union_find::Tiles::Count(part.vertices) * sizeof(union_find::Tiles::Counts) : 0);
   }
-  /// A forest, or a digest, from each device to those that MergeForests sends it to; notes to all.
+  /// A forest, or a compressed forest, to each device that MergeForests sends it to; boundary pairs to every device.
   static std::size_t ExchangeBytes(const PartShape& part, PartId from, PartId to) {
     const PartId step = (to + part.parts - from) % part.parts;
     if (step == 0) return 0;
@@ -102,7 +101,7 @@ struct ConnectedComponents {
     VertexId largest = kNoVertex;  // the root of this device's largest component
     bool exchanged = false;        // whether devices have exchanged the vertices of their largest components
     if (!samples.empty()) {
-      // The output array serves as memory for the tiles' notes until labels are written.
+      // The output array serves as memory for the tiles' places until labels are written.
       static_assert(sizeof(Output) >= 2 * sizeof(std::uint16_t));
       tiles.places = reinterpret_cast<std::uint16_t*>(out);
       tiles.counts = counts.data();
@@ -220,7 +219,7 @@ struct ConnectedComponents {
   }
 
   /// Compresses trees, and exchanges which vertices are in their owner's largest component. Returns whether all these
-  /// components are one. If so, links them here and begins the list of vertices for other devices.
+  /// components are one. If so, links them here and starts the list of vertices for other devices.
   template <class Operators>
   static bool ExchangeLargest(Operators& ops, VertexId* parent, const union_find::BoundaryPairs& boundary,
                               VertexId largest) {
@@ -332,7 +331,7 @@ struct ConnectedComponents {
       ops.For(1, union_find::ClearCompressedForest{mine, parent, largest});
       ops.ForEachGroup(union_find::CompressStretch::Count(n), ops.groups(), union_find::CompressStretch{mine, parent});
       ops.CopyOut(&pairs, mine.ids, 1);
-      // Sends digests if all of them are small, and otherwise whole forests.
+      // Sends compressed forests if all of them are small, and otherwise whole forests.
       if (ops.AllReduceSum(pairs > union_find::CompressedForest::MaxPairs(n) ? 1 : 0) > 0) {
         const VertexId* const theirs = ops.Exchange(to, parent, n, from);
         ops.For(n, union_find::LinkTrees{parent, theirs});
@@ -346,8 +345,8 @@ struct ConnectedComponents {
     }
   }
 
-  /// Whether a vertex is in the largest components of all devices, so that these are one component; devices without vertices
-  /// agree to any. The candidates are the first neighbours of many samples of the first device.
+  /// Whether a vertex is in the largest components of all devices, so that these are one component. Devices without vertices
+  /// accept any. The candidates are the first neighbours of many samples of the first device.
   template <class Operators>
   static bool HaveCommonLargest(Operators& ops, const VertexId* parent, const Sampled& mine, VertexId* scratch) {
     if (ops.devices() == 1) return true;

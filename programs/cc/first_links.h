@@ -1,7 +1,7 @@
 /// \file
-/// Step 1 of `cc`: each vertex is linked with its first neighbours (Afforest: Sutton, Ben-Nun and Barak, IPDPS'18), which
-/// shows the largest component of most graphs. The very first link needs no atomics, because a thread writes its own vertex
-/// alone.
+/// Step 1 of `cc`: Afforest's neighbour rounds (Sutton, Ben-Nun and Barak, IPDPS'18). Each vertex is linked with its first
+/// neighbours, which shows the largest component of most graphs. The first round needs no atomics, because a thread writes
+/// the entry of its own vertex alone.
 #pragma once
 
 #include "chatty/core/graph_ref.h"
@@ -11,25 +11,25 @@
 
 namespace chatty::union_find {
 
-/// The entries of rows that are linked first: the first of a row, or of those that are owned, which follow each other where
-/// parts are ranges and rows ascend. A device that links its own vertices alone makes a forest of all they join, while of
-/// those that are not the least ids, which the rows begin with, may all be others'.
+/// The neighbours that are linked first: the first entries of a row, or its first owned entries. Owned entries are
+/// consecutive where parts are ranges and rows ascend. Links of owned vertices alone join these on their device. Otherwise
+/// the first entries, which have the least ids, may all be other devices' vertices.
 struct FirstLinks {
   GraphRef graph;
-  bool own;           ///< of owned vertices alone
-  OffsetsRef begins;  ///< of rows, or where they have come to owned neighbours
+  bool own;           ///< owned entries alone
+  OffsetsRef begins;  ///< where rows begin, or their owned entries
 
-  /// `own`: where GraphRef::own_begins are there, or no vertex is owned.
+  /// `own_alone` requires GraphRef::own_begins, or a part that owns no vertex.
   FirstLinks(const GraphRef& of, bool own_alone)
       : graph(of), own(own_alone), begins(own_alone ? of.own_begins : of.forward.offsets) {}
 
-  /// Where they begin in v's row. Of owned ones there may be none: then a greater one's entry is there, or the row ends.
+  /// Where they begin in v's row. There may be no owned ones: then a greater vertex's entry is there, or the row ends.
   CHATTY_FN EdgeIndex Begin(LocalId v) const { return begins[v]; }
   /// Whether an entry is one of them.
   CHATTY_FN bool Has(LocalId u) const { return !own || u < graph.owned; }
 };
-/// Hangs v below its first neighbour, the least, if that is less than v, and makes it a root otherwise: without atomics, for
-/// only v's own entry is written (ECL-CC's initialisation, Jaiganesh and Burtscher, HPDC'18).
+/// Makes v's first neighbour, which is its least, v's parent if it is less than v; otherwise makes v a root. Needs no
+/// atomics, because only v's own entry is written (ECL-CC's initialisation, Jaiganesh and Burtscher, HPDC'18).
 struct LinkFirst {
   FirstLinks links;
   VertexId* parent;
@@ -42,18 +42,18 @@ struct LinkFirst {
       return;
     }
     const VertexId first = graph.Global(graph.forward.neighbours[begin]);
-    parent[own] = first < own ? first : own;  // no branch that nobody can predict
+    parent[own] = first < own ? first : own;  // without a branch, which would be unpredictable
   }
 };
 
-/// Links v with its nth neighbour, the second with the first as well, if LinkFirst has not.
+/// Links v with the neighbour of index `nth` in its row; for index 1 also with that of index 0, if LinkFirst has not.
 struct LinkNth {
   FirstLinks links;
   VertexId* parent;
   EdgeIndex nth;
   CHATTY_FN void operator()(LocalId v) const {
     const GraphRef& graph = links.graph;
-    // Vertices are visited in order by a CPU, which a link's atomics would let wait for each row and each tree in turn.
+    // A CPU visits vertices in order. The atomics of a link keep it from loading the next rows and trees meanwhile.
     constexpr LocalId kRows = 32, kTrees = 16;
     if (v + kRows < graph.owned) Prefetch(graph.forward.neighbours + links.Begin(v + kRows) + nth);
     if (v + kTrees < graph.owned) {

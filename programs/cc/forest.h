@@ -1,10 +1,11 @@
 /// \file
-/// A union-find forest of vertices, as one array: the vertex above each one, or itself. Hooking (Shiloach and Vishkin, J.
-/// Algorithms 1982; as in ECL-CC and GAP): an edge joins two trees, the larger root below the smaller. Then the root of a
-/// finished component is its least vertex. Any number of threads link at once; paths are compressed while nobody links.
+/// A union-find forest over all vertices: parent[v] is v's parent, and v itself for a root. Link joins two trees: the
+/// smaller root becomes the parent of the larger one (hooking: Shiloach and Vishkin, J. Algorithms 1982; as in ECL-CC and
+/// GAP). So the root of a finished component is its least vertex. Any number of threads may link concurrently. Paths are
+/// compressed while no thread links.
 ///
-/// Links halve the paths that they walk up, which shortens all later walks. Several vertices are compressed together,
-/// because a GPU's thread waits as long for one load as for four.
+/// Links halve the paths that they walk, which shortens later walks. Several vertices are compressed together, because a
+/// GPU's thread waits as long for one load as for four.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,8 @@
 
 namespace chatty::union_find {
 
-/// How Link reads an entry. In memory that all threads share: who has been above a vertex still is, so that one that is read
-/// once may be old.
+/// How Link accesses entries in memory that all threads share. Old values are valid: an ancestor of a vertex remains its
+/// ancestor.
 struct RelaxedAccess {
   template <class Id>
   CHATTY_FN static Id Read(const Id* entry) {
@@ -28,7 +29,8 @@ struct RelaxedAccess {
     atomics::Store(entry, id);
   }
 };
-/// In a group's scratch, by atomics throughout: plain loads are a tenth faster, and races to whoever looks for them.
+/// The same in a group's scratch memory, with atomics throughout. Plain loads are a tenth faster, but race detectors report
+/// them.
 struct SharedMemoryAccess {
   template <class Id>
   CHATTY_FN static Id Read(Id* entry) {
@@ -40,8 +42,8 @@ struct SharedMemoryAccess {
   }
 };
 
-/// Joins the trees of a and b, the larger root below the smaller (Shiloach and Vishkin's hooking, as in ECL-CC and GAP): the
-/// root of a finished component is its least vertex. Any number of threads at once.
+/// Joins the trees of a and b: the smaller root becomes the parent of the larger one. Any number of threads may call it
+/// concurrently.
 template <class Access = RelaxedAccess, class Id>
 CHATTY_FN void Link(Id* parent, Id a, Id b) {
   Id p = Access::Read(parent + a), q = Access::Read(parent + b);
@@ -54,18 +56,18 @@ CHATTY_FN void Link(Id* parent, Id a, Id b) {
       if (ancestor == high) return;
     }
     const Id next = Access::Read(parent + ancestor);
-    if (next != ancestor) Access::Write(parent + high, next);  // halved, the path of whoever comes next is shorter
+    if (next != ancestor) Access::Write(parent + high, next);  // path halving: later walks are shorter
     p = next;                                                  // less than high
     q = low;
   }
 }
 
+/// Makes v a root.
 struct Reset {
   VertexId* parent;
   CHATTY_FN void operator()(std::size_t v) const { parent[v] = static_cast<VertexId>(v); }
 };
-/// Points v at its root, and on the way there ever higher: whoever walks through v meanwhile has a shorter way. Nobody may
-/// link meanwhile, so that a root that was one still is.
+/// Path compression: sets parent[v] to each ancestor in turn, ending at the root. Must not run concurrently with Link.
 struct Compress {
   VertexId* parent;
   CHATTY_FN void operator()(std::size_t v) const {
@@ -76,14 +78,14 @@ struct Compress {
     }
   }
 };
-/// The same of an owned vertex.
+/// Path compression of an owned vertex.
 struct CompressOwned {
   GraphRef graph;
   VertexId* parent;
   CHATTY_FN void operator()(LocalId v) const { Compress{parent}(graph.Global(v)); }
 };
-/// The same of several, which ask together for who is above them: a GPU's thread waits as long for one as for all. Leaves
-/// their roots in `root`.
+/// Path compression of several vertices together: a GPU's thread waits as long for one load as for all of these. Writes the
+/// roots to `root`.
 template <unsigned kCount>
 CHATTY_FN void CompressTogether(VertexId* parent, const VertexId (&own)[kCount], VertexId (&root)[kCount]) {
   VertexId ancestor[kCount];
@@ -99,13 +101,13 @@ CHATTY_FN void CompressTogether(VertexId* parent, const VertexId (&own)[kCount],
     }
   }
 }
-/// The same of owned vertices, `apart` from each other.
+/// Path compression of kAtOnce owned vertices, whose distance is `apart`.
 struct CompressSome {
   static constexpr unsigned kAtOnce = 4;
   GraphRef graph;
   VertexId* parent;
   LocalId apart;
-  /// So many calls, from 0 on, compress all.
+  /// Number of calls, with i from 0 on, that compress all owned vertices.
   CHATTY_FN static LocalId Calls(const GraphRef& graph) { return graph.owned / kAtOnce + (graph.owned % kAtOnce != 0); }
   CHATTY_FN void operator()(std::size_t i) const {
     VertexId own[kAtOnce], root[kAtOnce];
@@ -116,13 +118,13 @@ struct CompressSome {
     CompressTogether(parent, own, root);
   }
 };
-/// The root above v. What is above it meanwhile stays.
+/// The root of v. Nothing may write to `parent` concurrently.
 CHATTY_FN VertexId Root(const VertexId* parent, VertexId v) {
   VertexId root = v;
   for (VertexId ancestor; (ancestor = parent[root]) != root;) root = ancestor;
   return root;
 }
-/// Of one vertex.
+/// Writes the root of `v`.
 struct FindRoot {
   const VertexId* parent;
   VertexId v;
@@ -130,7 +132,7 @@ struct FindRoot {
   CHATTY_FN void operator()(std::size_t) const { *root = Root(parent, v); }
 };
 
-/// The root of each owned vertex.
+/// Writes the root of each owned vertex.
 struct Label {
   GraphRef graph;
   const VertexId* parent;

@@ -1,7 +1,7 @@
 /// \file
-/// Steps 2 and 3 of `cc`: a sample of vertices shows the largest component, and the rows of its vertices are skipped
-/// afterwards (Afforest). In most graphs this leaves few edges. Only symmetric graphs are sampled, so the rows of the other
-/// vertices have every edge that matters.
+/// Steps 2 and 3 of `cc` (Afforest): a sample of vertices shows the largest component, and the rows of its vertices are then
+/// skipped. In most graphs this leaves few edges. Only symmetric graphs are sampled, so the rows of the other vertices have
+/// every edge that matters.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@
 
 namespace chatty::union_find {
 
-/// Of owned vertices picked by a hash, the roots, the first neighbours, kNoVertex where there are none, and the degrees.
+/// Samples owned vertices by a hash: writes their roots, their first neighbours (kNoVertex if there is none) and their
+/// degrees.
 struct Sample {
   GraphRef graph;
   const VertexId* parent;
@@ -39,9 +40,9 @@ struct LinkEdge {
   VertexId* parent;
   CHATTY_FN void operator()(LocalId v, LocalId u, EdgeIndex) const { Link(parent, graph.Global(v), graph.Global(u)); }
 };
-/// Rows of vertices already in the largest component are skipped, and of others what has been linked. The rest of a row,
-/// too, once some of its edges have joined the vertex to the largest component: to a neighbour that is not in it the
-/// neighbour's own row leads as well, for graphs that have a largest component are symmetric.
+/// Skips edges that need no link: the rows of vertices in the largest component, and the first `linked` edges of other rows.
+/// The rest of a row is skipped, too, once its first kCheckAfter edges have joined the vertex to the largest component. An
+/// edge to a neighbour outside of that component is also in the neighbour's row, because sampled graphs are symmetric.
 struct SkipSettled {
   static constexpr EdgeIndex kCheckAfter = 4;
   GraphRef graph;
@@ -53,12 +54,12 @@ struct SkipSettled {
     const VertexId own = graph.Global(v), ancestor = atomics::Load(parent + own);
     if (ancestor == largest) return graph.forward.degree(v);
 #if CHATTY_DEVICE_CODE
-    // A tree's other vertices have joined with its first. A CPU pays more for the look than for their few edges.
+    // If one vertex of a small tree has joined, all have. On a CPU this check costs more than their few edges.
     if (IsLinked(own, ancestor)) return graph.forward.degree(v);
 #endif
     return linked;
   }
-  /// Of hubs this is asked before they are cut into slices.
+  /// The second check of a row. A GPU makes it before it cuts the row of a hub into slices.
   CHATTY_FN bool Settled(LocalId v) const {
     if (largest == kNoVertex) return false;
     const VertexId own = graph.Global(v), ancestor = atomics::Load(parent + own);
@@ -66,8 +67,8 @@ struct SkipSettled {
   }
 
  private:
-  /// What an edge has joined links below the largest component's root; or below what another device's largest component has
-  /// put above that; or below the root of a small tree that does.
+  /// Whether a link has joined the vertex to the largest component. Then its parent is the component's root; or the parent
+  /// of that root, after a link with another device's largest component; or the root of a small tree that has such a parent.
   CHATTY_FN bool IsLinked(VertexId own, VertexId ancestor) const {
     const VertexId top = atomics::LoadOld(parent + largest);
     if (ancestor == top) return true;
@@ -75,22 +76,22 @@ struct SkipSettled {
     return next == largest || next == top;
   }
 };
-/// Lists owned vertices whose rows SkipSettled does not leave out, so that those have threads side by side: a stretch of
-/// vertices, several for each thread at a time, of a group with scratch.
+/// Lists the owned vertices whose rows SkipSettled does not skip, so that consecutive threads process these. A group reads a
+/// stretch of vertices, several per thread at a time, and needs scratch memory.
 struct ListUnsettled {
   static constexpr std::uint32_t kMax = 1u << 14, kMin = 1u << 10;  ///< vertices of a stretch
   static constexpr std::size_t kScratch = 2 * sizeof(LocalId) + kMax * sizeof(std::uint16_t);
   static constexpr unsigned kAtOnce = 4;
-  SkipSettled skip;       ///< of a largest component
-  LocalId* list;          ///< has room for all that are owned
-  LocalId* size;          ///< of it; 0 at first
-  std::uint32_t stretch;  ///< vertices of one
+  SkipSettled skip;       ///< with a largest component
+  LocalId* list;          ///< room for all owned vertices
+  LocalId* size;          ///< of the list; 0 at first
+  std::uint32_t stretch;  ///< vertices per call
 
   CHATTY_FN std::size_t Count() const { return (std::size_t{skip.graph.owned} + stretch - 1) / stretch; }
   template <class ThreadGroup>
   CHATTY_FN void operator()(std::size_t index, const ThreadGroup& group) const {
     const GraphRef& graph = skip.graph;
-    auto* const count = group.template Scratch<LocalId>();             // and where the group's begin in the list
+    auto* const count = group.template Scratch<LocalId>();  // of the group's vertices, then their begin in the list
     auto* const places = reinterpret_cast<std::uint16_t*>(count + 2);  // in the stretch
     const std::size_t first = index * stretch;
     const auto vertices = static_cast<std::uint32_t>(graph.owned - first < stretch ? graph.owned - first : stretch);

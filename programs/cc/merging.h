@@ -1,7 +1,7 @@
 /// \file
-/// Step 4 of `cc`: the forests of several devices become one. A digest sends a bit for each vertex below the largest
-/// component's root in place of an id, and pairs for the few others. Where parts are ranges, notes replace the forests: a
-/// bit a vertex for its owner's largest component, and lists of the few vertices outside of all of these.
+/// Step 4 of `cc`: merges the forests of several devices. A compressed forest has a bit in place of an id for each vertex of
+/// the largest component, and pairs for the few others. Where parts are ranges, boundary pairs replace the forests: a bit
+/// per vertex says whether it is in its owner's largest component, and lists have the few vertices outside of all of these.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace chatty::union_find {
 
-/// Joins in what another device found.
+/// Links each vertex with its parent on another device.
 struct LinkTrees {
   VertexId* parent;
   const VertexId* theirs;
@@ -25,9 +25,9 @@ struct LinkTrees {
   }
 };
 
-/// A forest in few words: most vertices are below the largest component's root, or roots themselves. In this order: the
-/// number of pairs; the largest component's root; a bit a vertex, set below that root; a pair, the vertex and its root, for
-/// any other that is no root.
+/// A forest in few words: most vertices are roots or in the largest component. In this order: the number of pairs; the
+/// largest component's root; a bit per vertex, set if its root is that one and it is not a root itself; a pair, vertex and
+/// root, for each other vertex that is not a root.
 struct CompressedForest {
   VertexId* ids;
   VertexId vertices;
@@ -35,12 +35,12 @@ struct CompressedForest {
   CHATTY_FN static constexpr std::size_t BitIds(std::uint64_t vertices) {
     return (bits::Words(vertices) * sizeof(std::uint32_t) + sizeof(VertexId) - 1) / sizeof(VertexId);
   }
-  /// Pairs that fit where a digest with any takes at most half the room of the forest.
+  /// Maximum number of pairs. A compressed forest with pairs then takes at most half the memory of the forest.
   CHATTY_FN static constexpr std::size_t MaxPairs(std::uint64_t vertices) {
     const std::size_t fixed = 2 + BitIds(vertices), most = vertices / 2;
     return fixed < most ? (most - fixed) / 2 : 0;
   }
-  /// Ids in a digest with so many pairs.
+  /// Ids in a compressed forest with so many pairs.
   CHATTY_FN static constexpr std::size_t Size(std::uint64_t vertices, std::size_t pairs) {
     return 2 + BitIds(vertices) + 2 * pairs;
   }
@@ -51,13 +51,13 @@ struct CompressedForest {
 struct ClearCompressedForest {
   CompressedForest forest;
   const VertexId* parent;
-  VertexId largest;  ///< once its root; kNoVertex: there is none
+  VertexId largest;  ///< its root at some time; kNoVertex: there is none
   CHATTY_FN void operator()(std::size_t) const {
     forest.ids[0] = 0;
     forest.ids[1] = largest == kNoVertex ? kNoVertex : Root(parent, largest);
   }
 };
-/// Digests a stretch of vertices, a word for each warp at a time; counts pairs that do not fit, too.
+/// Compresses a stretch of vertices; each warp takes a word at a time. Counts also pairs that do not fit.
 struct CompressStretch {
   static constexpr std::size_t kVertices = 1 << 14;
   CompressedForest forest;
@@ -95,7 +95,7 @@ struct CompressStretch {
     }
   }
 };
-/// Joins in a vertex of another device's largest component, and a pair.
+/// Links a vertex of another device's largest component with its root there.
 struct LinkBit {
   VertexId* parent;
   CompressedForest theirs;
@@ -103,19 +103,20 @@ struct LinkBit {
     if (theirs.in_largest(v)) Link(parent, static_cast<VertexId>(v), theirs.ids[1]);
   }
 };
+/// Links a pair of another device.
 struct LinkPair {
   VertexId* parent;
   const VertexId* pairs;
   CHATTY_FN void operator()(std::size_t i) const { Link(parent, pairs[2 * i], pairs[2 * i + 1]); }
 };
 
-/// What devices tell each other of vertices that both link, where parts are ranges and each owns vertices of one largest
-/// component: a bit a vertex, set in its owner's; and two lists of pairs, a vertex and its root, whose sizes are the
-/// digest's first ids. They lie where a digest does when there is one.
+/// What devices exchange about vertices that more than one of them links, where parts are ranges and all devices' largest
+/// components are one component. It has a bit per vertex, set if the vertex is in its owner's largest component; and two
+/// lists of pairs, vertex and root. Their sizes are the first two ids. It uses the memory of the compressed forest.
 struct BoundaryPairs {
   CompressedForest buffer;
 
-  /// Pairs that fit in a list.
+  /// Maximum number of pairs in a list.
   CHATTY_FN static constexpr std::size_t MaxPairs(std::uint64_t vertices) {
     const std::size_t half = CompressedForest::MaxPairs(vertices) / 2, most = vertices / 16;
     return half < most ? half : most;
@@ -126,7 +127,8 @@ struct BoundaryPairs {
   CHATTY_FN VertexId* size(int list) const { return buffer.ids + list; }
   CHATTY_FN VertexId* pairs(int list) const { return buffer.pairs() + (list == 0 ? 0 : 2 * MaxPairs(buffer.vertices)); }
   /// @}
-  /// Appends a pair. One that does not fit is counted, but not all that follow: very many would wait for one address.
+  /// Appends a pair. A pair that does not fit is counted; most of those after it are not, because their atomics would
+  /// contend for one address.
   CHATTY_FN void Add(int list, VertexId v, VertexId root) const {
     if (atomics::Load(size(list)) > MaxPairs(buffer.vertices)) return;
     const VertexId at = atomics::Add<true>(size(list), VertexId{1});
@@ -135,7 +137,7 @@ struct BoundaryPairs {
     pairs(list)[2 * at + 1] = root;
   }
 };
-/// Empties both lists, and notes a vertex in the first, unless it is none.
+/// Empties both lists, and adds `v` to the first unless it is kNoVertex.
 struct StartBoundaryPairs {
   BoundaryPairs boundary;
   VertexId v;
@@ -144,8 +146,8 @@ struct StartBoundaryPairs {
     if (v != kNoVertex) boundary.Add(0, v, v);
   }
 };
-/// Compresses the trees of a stretch of owned vertices, and sets the bits of those in the largest component: some words for
-/// each warp at a time. Nobody may link meanwhile.
+/// Compresses the trees of a stretch of owned vertices, and sets the bits of those in the largest component. Each warp takes
+/// several words at a time. Must not run concurrently with Link.
 struct LargestStretch {
   static constexpr std::size_t kWords = 64;
   static constexpr unsigned kAtOnce = 4;  ///< words
@@ -154,7 +156,7 @@ struct LargestStretch {
   BoundaryPairs boundary;
   VertexId largest;
   /// @{
-  /// The words that owned vertices' bits are in.
+  /// The words with the bits of owned vertices.
   CHATTY_FN std::size_t Begin() const { return graph.first_id / 32; }
   CHATTY_FN std::size_t End() const { return (std::size_t{graph.first_id} + graph.owned + 31) / 32; }
   /// @}
@@ -182,7 +184,7 @@ struct LargestStretch {
     }
   }
 };
-/// Puts all devices' words in their places, and joins those that vertices of several are in.
+/// Writes all devices' words, and combines those that have vertices of several devices.
 struct JoinWords {
   BoundaryPairs boundary;
   const std::uint32_t* words[kMaxDevices] = {};
@@ -204,11 +206,12 @@ struct JoinWords {
     boundary.words()[w] = all;
   }
 };
-/// Looks for an edge between this device's largest component and that of one before it, until one is found: among the first
-/// `end` owned vertices, in `pieces` of as many for each warp at a time as it has lanes. A warp asks and tells for all of
-/// its lanes.
+/// Searches for an edge between this device's largest component and that of a device before it, until one is found. It
+/// visits the first `end` owned vertices, in `pieces`; a warp takes as many at a time as it has lanes. One lane of a warp
+/// reads and writes `found` for all.
 struct FindJoiningEdge {
-  /// Where most vertices have such an edge a few are enough, and more at once would all be looked at in vain.
+  /// The first attempt has kFewPieces and kFew vertices. Where most vertices have such an edge these suffice, and more would
+  /// be visited in vain.
   static constexpr std::size_t kFewPieces = 16, kPieces = 256;
   static constexpr LocalId kFew = 4096;
   GraphRef graph;
@@ -236,7 +239,7 @@ struct FindJoiningEdge {
     return u >= graph.owned && u < graph.lesser_end && boundary.in_largest(graph.Global(u));
   }
 };
-/// Joins the devices' largest components, and begins both lists with this device's.
+/// Links the roots of all devices' largest components, empties both lists, and adds this device's root to the first.
 struct LinkLargest {
   VertexId* parent;
   BoundaryPairs boundary;
@@ -248,8 +251,9 @@ struct LinkLargest {
     StartBoundaryPairs{boundary, own}(0);
   }
 };
-/// An edge of a vertex that is not in its owner's largest component. All largest components are of one component; others'
-/// vertices that are in none are noted.
+/// Links an edge of a vertex outside of its owner's largest component. A neighbour of another device that is in its owner's
+/// largest component is replaced by this device's largest root: all of these are one component. Other vertices of other
+/// devices are added to the first list.
 struct LinkEdgeOrLargest {
   GraphRef graph;
   VertexId* parent;
@@ -263,7 +267,7 @@ struct LinkEdgeOrLargest {
     boundary.Add(0, other, kNoVertex);
   }
 };
-/// Completes the first list.
+/// Writes the roots of the vertices in the first list.
 struct SetRoots {
   BoundaryPairs boundary;
   const VertexId* parent;
@@ -272,10 +276,10 @@ struct SetRoots {
     pair[1] = Root(parent, pair[0]);
   }
 };
-/// Lists of pairs that other devices have handed on, end to end.
+/// Lists of pairs from other devices, concatenated.
 struct PairLists {
   const VertexId* pairs[kMaxDevices] = {};
-  std::size_t end[kMaxDevices] = {};  ///< pairs in a list and those before it
+  std::size_t end[kMaxDevices] = {};  ///< number of pairs in a list and in those before it
   std::uint32_t count = 0;
 
   void Add(std::span<const VertexId> list) {
@@ -292,14 +296,13 @@ struct PairLists {
     return pairs[list] + 2 * (i - (list == 0 ? 0 : end[list - 1]));
   }
 };
-/// Joins them in.
+/// Links the pairs of all lists.
 struct LinkPairs {
   VertexId* parent;
   PairLists theirs;
   CHATTY_FN void operator()(std::size_t i) const { Link(parent, theirs[i][0], theirs[i][1]); }
 };
-/// Adds to the second list what others' first ones have of this device's vertices, with the roots that these have
-/// here.
+/// Adds to the second list the owned vertices of other devices' first lists, with their roots on this device.
 struct AddOwnedRoots {
   GraphRef graph;
   const VertexId* parent;

@@ -1,6 +1,6 @@
 /// \file
-/// Step 1 of `cc` where consecutive vertices are often neighbours: a group of threads joins a tile of vertices in its
-/// scratch memory, by what the first two entries of each row say. Links within a tile then cost no access to device memory,
+/// Step 1 of `cc` where consecutive vertices are often neighbours: a group of threads links a tile of consecutive vertices
+/// in its scratch memory, by the first two entries of each row. Links within a tile then cost no access to device memory,
 /// and few trees of a tile are left to be linked with others.
 #pragma once
 
@@ -15,43 +15,46 @@
 
 namespace chatty::union_find {
 
-/// How owned vertices are cut into tiles, which a group joins in its scratch, and what is noted of each: the vertices that
-/// hold its trees together with others are few where vertices that follow each other are neighbours.
+/// How owned vertices are divided into tiles, with lists of places in each tile. These are the vertices whose links with
+/// other tiles remain, and are few where consecutive vertices are neighbours.
 struct Tiles {
   static constexpr unsigned kBits = 14;
-  static constexpr std::uint32_t kSize = 1u << kBits;  ///< vertices of a tile
-  /// Entries of a row that are looked at: the first so many.
+  static constexpr std::uint32_t kSize = 1u << kBits;  ///< vertices per tile
+  /// Number of entries of a row that are read, from the first.
   static constexpr EdgeIndex kLooked = 2;
-  /// Which neighbours of a vertex that is noted are left to be linked, besides its place in the tile. Only the first of
-  /// whoever has none that is less, for that neighbour may not come to it.
+  /// Flags beside a place in a list: which neighbours of the vertex remain to be linked. Without a lesser neighbour only the
+  /// first remains, because the first entries of that neighbour's row may not contain the vertex.
   enum Left : std::uint16_t { kFirst = 1u << kBits, kSecond = 2u << kBits };
-  /// How many places of a tile are noted.
+  /// Lengths of the lists of a tile.
   struct Counts {
-    std::uint32_t linked;  ///< roots of the tile that hang below a vertex of another
-    /// Vertices with neighbours in others that they are not linked with yet: the first among them, or the second alone.
+    std::uint32_t linked;  ///< roots of the tile with a parent in another tile
+    /// Vertices with a neighbour in another tile that remains to be linked: the first one, perhaps with the second; or the
+    /// second alone.
     std::uint32_t first, second;
   };
 
-  bool there = false;               ///< or vertices are not tiled
+  bool there = false;               ///< false: vertices are not tiled
   LocalId owned = 0;                ///< vertices in all tiles
-  std::uint16_t* places = nullptr;  ///< places: two an owned vertex
-  Counts* counts = nullptr;         ///< one a tile
+  std::uint16_t* places = nullptr;  ///< all lists: room for two places per owned vertex
+  Counts* counts = nullptr;         ///< one per tile
 
   CHATTY_FN static constexpr std::size_t Count(std::uint64_t owned) { return (owned + kSize - 1) / kSize; }
   CHATTY_FN static constexpr LocalId Begin(std::size_t tile) { return static_cast<LocalId>(tile << kBits); }
   CHATTY_FN std::uint32_t Size(std::size_t tile) const { return owned - Begin(tile) < kSize ? owned - Begin(tile) : kSize; }
   CHATTY_FN std::uint16_t* Linked(std::size_t tile) const { return places + std::size_t{2} * Begin(tile); }
-  /// Those whose first neighbour is left come first. Others begin at the end, so that either can be gone through alone.
+  /// The list of vertices whose first neighbour remains. Those of which only the second does are stored from the end of the
+  /// same memory, so that either list can be read alone.
   CHATTY_FN std::uint16_t* FirstLeft(std::size_t tile) const { return Linked(tile) + Size(tile); }
   CHATTY_FN std::uint16_t* SecondLeft(std::size_t tile, std::uint32_t k) const {
     return FirstLeft(tile) + (Size(tile) - 1 - k);
   }
 };
 
-/// Joins what the first neighbours of a tile's vertices join within it, and links each tree that comes of it below another
-/// tile's vertex, where one of its own has that as its first neighbour: by atomics in scratch alone. Images are labelled so,
-/// block by block, before blocks are (Allegretti, Bolelli and Grana, TPDS 2020); of tiles of one vertex this is LinkFirst.
-/// Neighbours that are greater are left to link themselves, but for the first of a vertex that has no others.
+/// Links the vertices of a tile with their first two neighbours in it, by atomics in scratch memory alone. If a vertex of a
+/// resulting tree has its first neighbour in another tile, that neighbour becomes the parent of the tree's root. Images are
+/// labelled in this way: pixels within blocks first, and then blocks (Allegretti, Bolelli and Grana, TPDS 2020). With tiles
+/// of one vertex this is LinkFirst. Greater neighbours are not linked, as their own rows do that, except for the first
+/// neighbour of a vertex without lesser ones.
 class LinkTile {
  public:
   static constexpr std::size_t kScratch =
@@ -61,11 +64,11 @@ class LinkTile {
 
   template <class ThreadGroup>
   CHATTY_FN void operator()(std::size_t tile, const ThreadGroup& group) const {
-    // A place's entry: who is above it. A root's is kSize and the place by whose first neighbour it links, once it does.
+    // Parents by place. The entry of a root may become kSize and the place whose first neighbour becomes the root's parent.
     auto* const tile_parent = group.template Scratch<std::uint32_t>();
     auto* const counts = reinterpret_cast<Tiles::Counts*>(tile_parent + Tiles::kSize);
-    // How far below it is another lesser neighbour in the tile, 0 for none; and which neighbours elsewhere are lesser. Or
-    // kMin.
+    // By place: the distance to a second lesser neighbour in the tile, 0 for none; and flags for lesser neighbours
+    // elsewhere. Or kMin.
     auto* const others = reinterpret_cast<std::uint16_t*>(counts + 1);
     const LocalId first = Tiles::Begin(tile);
     const std::uint32_t size = tiles_.Size(tile);
@@ -112,22 +115,23 @@ class LinkTile {
     group.Sync();
     for (std::uint32_t k = group.thread(); k < counts->linked; k += group.threads()) {
       const std::uint32_t root = tiles_.Linked(tile)[k], by = tile_parent[root] % Tiles::kSize;
-      if (by == root) continue;  // its own neighbour is above it already
+      if (by == root) continue;  // ReadRows has written it
       parent_[graph().Global(first + root)] = graph().Global(graph().forward.neighbours[links_.Begin(first + by)]);
     }
     if (group.thread() == 0) tiles_.counts[tile] = *counts;
   }
 
  private:
-  /// What is noted of a vertex none of whose neighbours is less, and the first not in the tile: nothing else is noted so.
+  /// The entry of a vertex without lesser neighbours whose first neighbour is in another tile. No other vertex has this
+  /// entry.
   static constexpr std::uint16_t kMin = Tiles::kFirst | 1;
-  /// Which entries rows may have among the first: the whole graph's, of which all are owned; owned ones; any.
+  /// Which vertices may be among the first entries of rows: all of the whole graph, which are owned; owned ones; any.
   enum class Entries { kAll, kOwned, kHalo };
 
   CHATTY_FN const GraphRef& graph() const { return links_.graph; }
 
-  /// What rows say of each of the tile's places, and LinkFirst of what is to be above it: of roots that stays. Several rows
-  /// are asked for before the first is looked at.
+  /// Reads the rows of the tile's places. Writes each vertex's parent as LinkFirst does; roots of trees within the tile keep
+  /// it. Several rows are requested before the first is used.
   template <Entries kEntries, class ThreadGroup>
   CHATTY_FN void ReadRows(const ThreadGroup& group, LocalId first, std::uint32_t size, std::uint32_t* tile_parent,
                           std::uint16_t* others) const {
@@ -158,8 +162,8 @@ class LinkTile {
         const bool p_below = p < i, q_below = q < i;
         const std::uint32_t low = p_below && (!q_below || p < q) ? p : q_below ? q : i;
         const std::uint32_t high = p < q ? q : p;
-        // Who is owned and has a lesser id lies below the tile, and so below its roots, as does all of the halo that is
-        // below where parts are ranges; elsewhere it is left with the second.
+        // A lesser owned vertex outside of the tile is less than the roots of the tile. Where parts are ranges, so is a
+        // lesser vertex of the halo. Elsewhere a first neighbour in the halo remains with the second.
         const bool a_below = a < first || (kHalo && a >= tiles_.owned && graph().HaloBelow(a, v));
         const bool linked = a_below && (!kHalo || a < first || graph().ranges);
         const bool left =
@@ -179,7 +183,7 @@ class LinkTile {
   VertexId* parent_;
   Tiles tiles_;
 };
-/// Points the roots of tiles at the roots of their trees: those that hang below another tile's vertex.
+/// Path compression of the tile's roots that have a parent in another tile.
 struct CompressTile {
   VertexId* parent;
   GraphRef graph;
@@ -191,15 +195,16 @@ struct CompressTile {
     }
   }
 };
-/// Links what LinkTile has left: with the first eighth all vertices whose first neighbours are left, and of those whose
-/// second ones are some eighths, which join most of a graph whose vertices have neighbours anywhere. A piece of a tile.
+/// Links the neighbours that LinkTile has left, of one piece of a tile. The first eighth has all vertices whose first
+/// neighbour remains; each eighth has a share of those whose second one does. Some eighths join most of a graph whose
+/// vertices have neighbours anywhere.
 struct LinkTileRest {
   static constexpr std::uint32_t kEighths = 8;
   static constexpr std::size_t kPieces = 8;  ///< few tiles are enough for many groups
   VertexId* parent;
   FirstLinks links;
   Tiles tiles;
-  std::uint32_t from = 0, to = kEighths;  ///< eighths of each tile's
+  std::uint32_t from = 0, to = kEighths;  ///< eighths of each tile's list
   template <class ThreadGroup>
   CHATTY_FN void operator()(std::size_t piece, const ThreadGroup& group) const {
     const GraphRef& graph = links.graph;
@@ -215,7 +220,7 @@ struct LinkTileRest {
       const EdgeIndex row = links.Begin(v), degree = graph.forward.offsets[v + 1] - row;
       const VertexId own = graph.Global(v);
       const LocalId a = graph.forward.neighbours[row];
-      // Where parts are no ranges, the first in the halo is noted with the second.
+      // Where parts are not ranges, a first neighbour in the halo remains with the second.
       const bool with_second = second && !graph.ranges && a >= graph.owned && graph.HaloBelow(a, v);
       if (first || with_second) Link(parent, own, graph.Global(a));
       if (!second || degree < 2) continue;
