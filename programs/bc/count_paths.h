@@ -1,10 +1,11 @@
 /// \file
-/// The way there: levels of a search, each with the number of shortest paths to its vertices. A level is reached by one of
-/// several steps, and each is the cheapest for some levels:
-/// - Push and Settle: small levels. Edges of the level before show who is reached, whose in-edges are then counted.
-/// - AddPaths: as long as numbers are whole and exact, atomics add paths along the level's out-edges alone.
-/// - Pull: large levels. Vertices that are not reached look for a neighbour (Beamer, Asanović and Patterson, SC'12).
-/// - PushAlone and PushSeveral: many small levels in one launch, by one thread or by groups that meet, without the host.
+/// Brandes' forward pass: the levels of a search, and the number of shortest paths to each vertex. Each level takes one of
+/// several steps, and each step is the cheapest for some levels:
+/// - Push and Settle: small levels. Edges of the previous level find the vertices; then their in-edges are summed.
+/// - AddPaths: while counts are whole and exact, atomics add paths along the previous level's out-edges alone.
+/// - Pull: large levels. Unreached vertices search their rows for a neighbour (Beamer, Asanović and Patterson, SC'12).
+/// - PushAlone and PushSeveral: many small levels in one launch, by one thread or by groups with a barrier, without the
+///   host.
 #pragma once
 
 #include <cstddef>
@@ -50,15 +51,15 @@ struct Push {
     WalkRows<Found>(group, graph.forward, first, last, item, reach, AddNumbers{}, [](std::size_t, LocalId, const Found&) {});
   }
 };
-/// Adds the paths to a level's vertices to those of what they lead to, looking at no other edges. For numbers that are
-/// exact, so that it does not matter who adds first. Nobody reads what is not complete: nothing is pulled meanwhile.
+/// Adds the paths of a level's vertices to those of their neighbours, and reads no other edges. Needs exact counts, so that
+/// the order of additions has no effect. Incomplete numbers are not read, because nothing is pulled at the same time.
 struct AddPaths {
   Search<Plain> search;  ///< of which
   std::size_t begin;     ///< of the level, in the order
   std::size_t end;       ///< likewise
-  bool lists;            ///< what is reached goes to the order, as it comes; otherwise Pull finds it
+  bool lists;            ///< appends what is reached to the order; otherwise Pull finds it
 
-  /// How many neighbours ahead a CPU asks for what is added to: an atomic waits for all before it.
+  /// How many neighbours ahead a CPU prefetches the sum: an atomic waits for all accesses before it.
   static constexpr EdgeIndex kTargetsAhead = 24;
 
   /// Does it for the c-th chunk.
@@ -67,7 +68,7 @@ struct AddPaths {
     const GraphRef& graph = search.graph;
     constexpr std::size_t kSize = kChunkOf<ThreadGroup>;
     const std::size_t first = begin + c * kSize, last = first + kSize < end ? first + kSize : end;
-    [[maybe_unused]] LocalId together[ThreadGroup::kMany ? 1 : kChunk];  // a thread alone takes places for many at once
+    [[maybe_unused]] LocalId together[ThreadGroup::kMany ? 1 : kChunk];  // a single thread reserves places for many
     [[maybe_unused]] std::size_t count = 0;
     const auto put = [&] {
       const std::uint64_t place = atomics::Add<true>(&search.tally->reached, std::uint64_t{count});
@@ -97,7 +98,7 @@ struct AddPaths {
     }
   }
 };
-/// Takes what AddPaths has reached, in the order from `begin` to `end`, as a level.
+/// Completes a level from the vertices that AddPaths has reached: those in the order from `begin` to `end`.
 struct TakeAdded {
   Search<Plain> search;  ///< of which
   std::size_t begin;     ///< in the order
@@ -118,8 +119,8 @@ struct TakeAdded {
     Record(group, found, search.tally);
   }
 };
-/// A whole level by one thread that has the graph to itself, looking at its edges once: a vertex that has not been seen has
-/// what has been counted so far, which nobody takes for a level before, as nothing is pulled meanwhile.
+/// A whole level by one thread that works alone and visits its edges once. A vertex whose bit is not set has the paths
+/// counted so far. They are not taken for a previous level's, because nothing is pulled at the same time.
 template <class Number>
 struct PushAlone {
   Search<Number> search;  ///< of which
@@ -184,17 +185,17 @@ struct Settle {
     Record(group, found, search.tally);
   }
 };
-/// Where Pull finds how many paths lead to a vertex.
+/// Where Pull gets the number of paths to a vertex from.
 enum class PathsFrom : std::uint8_t {
-  kRows,        ///< a row's neighbours
-  kMarkedRows,  ///< those of its neighbours that are marked, which the whole level before is; on host devices
-  kAdded,       ///< they have been added up for it (AddPaths); on host devices
+  kRows,        ///< the row's neighbours
+  kMarkedRows,  ///< the marked neighbours, which are the previous level; on host devices
+  kAdded,       ///< AddPaths has summed them; on host devices
 };
-/// Reaches owned vertices that have a neighbour on the level before, and counts the paths to them.
+/// Reaches owned vertices with a neighbour on the previous level, and counts the paths to them.
 template <class Number>
 struct Pull {
   Search<Number> search;  ///< of which
-  PathsFrom from;         ///< what is looked at
+  PathsFrom from;         ///< source of the numbers
   /// Does it for the c-th chunk.
   template <class ThreadGroup>
   CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
@@ -221,7 +222,7 @@ struct Pull {
             search.at.Set(place, paths);
             found.Add(Found::Of(graph, v, paths));
           });
-    } else {  // alone with whole words: what is found goes to the order together
+    } else {  // one thread has whole words, and appends its vertices together
       LocalId vertices[kPullChunk];
       Number paths[kPullChunk];
       std::size_t count = 0;
@@ -263,19 +264,19 @@ struct Pull {
   }
 };
 
-/// Levels one after the other, as long as they are small, in one launch of groups that meet twice a level: when all of a
-/// level's vertices are reached, and when their paths are counted.
+/// Processes consecutive levels while they are small, in one launch of groups with two barriers per level: after its
+/// vertices are reached, and after their paths are counted.
 template <class Number>
 struct PushSeveral {
-  Search<Number> search;  ///< of which; its scale is the first level's to be found
+  Search<Number> search;  ///< of which; its scale is that of the first level to find
   std::size_t begin;      ///< of the level before, in the order
   std::size_t end;        ///< likewise
-  std::uint64_t few;      ///< edges of a level; one of more is left to others
-  bool whole;             ///< no level has been scaled, up to the first to be found
-  double most;            ///< paths to one of the level before
-  double low;             ///< powers of 2 between which paths may be
+  std::uint64_t few;      ///< a level with at least this number of edges is left to other steps
+  bool whole;             ///< no level up to the first to find has been scaled
+  double most;            ///< largest number of paths to a vertex of the previous level
+  double low;             ///< exponents of 2: the range of path counts
   double high;            ///< likewise
-  Progress* progress;     ///< of which `tally` is the search's
+  Progress* progress;     ///< its `tally` is the search's
 
   /// Does it: all threads of all groups call it.
   template <class ThreadGroup, class Grid>
@@ -291,10 +292,10 @@ struct PushSeveral {
         progress->found[i] = {0, 0, 0, 0, Found::kNoLeast};
       }
     }
-    grid.Sync();  // all have read the tally, and a level's counters are clear
+    grid.Sync();  // all have read the tally, and the counters of levels are clear
     while (true) {
       const bool adds = exact && paths * static_cast<double>(search.graph.reverse.max_degree) < kWhole;
-      if (adds && commits) grid.Sync();  // it reads what was committed
+      if (adds && commits) grid.Sync();  // AddPaths reads what was committed
       commits = !adds;
       const std::size_t reached = Find(now, first, last, adds, progress->found + count, group, grid);
       if (reached == last) {
@@ -323,7 +324,7 @@ struct PushSeveral {
   }
 
  private:
-  /// One level, all of it. Returns where it ends in the order.
+  /// Processes one level. Returns its end in the order.
   template <class ThreadGroup, class Grid>
   CHATTY_FN static std::size_t Find(const Search<Number>& level, std::size_t first, std::size_t last,
                                     [[maybe_unused]] bool adds, Counters* found, const ThreadGroup& threads,
@@ -335,7 +336,7 @@ struct PushSeveral {
       Search<Number> counted = level;
       counted.tally = found;
       if constexpr (Number::kScales) {
-        if (adds) {  // whose in-edges may be many more than these out-edges
+        if (adds) {  // the next level may have many more in-edges than these out-edges
           for (std::size_t c = grid.rank(); c * kSize < last - first; c += grid.size()) {
             AddPaths{level, first, last, true}(c, group);
           }

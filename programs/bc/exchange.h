@@ -1,6 +1,6 @@
 /// \file
-/// What devices of a search tell each other: the numbers of a level's vertices, and vertices that a device reached for their
-/// owner.
+/// What the devices of a search exchange: the numbers of a level's vertices, and claims, which are vertices that a device
+/// has reached for their owner.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace chatty::brandes {
 
-/// A message with what was counted of a level: values; ids; of scaled numbers the exponents.
+/// The payload for a level: values; ids; with scaled numbers also the exponents.
 struct LevelPayload {
   std::byte* bytes;     ///< Size(count) of them
   std::uint64_t count;  ///< vertices
@@ -28,7 +28,7 @@ struct LevelPayload {
   CHATTY_FN Numbers<Number> numbers() const {
     return {reinterpret_cast<double*>(bytes), reinterpret_cast<std::int32_t*>(ids() + count)};
   }
-  /// Whose they are.
+  /// The ids of their vertices.
   CHATTY_FN VertexId* ids() const { return reinterpret_cast<VertexId*>(bytes + count * sizeof(double)); }
 };
 /// Packs a level of the order.
@@ -36,18 +36,18 @@ template <class Number>
 struct PackLevel {
   Search<Number> search;  ///< of which
   std::size_t begin;      ///< of the level, in the order
-  LevelPayload payload;   ///< into which
+  LevelPayload payload;   ///< the destination
   /// Does it for the i-th.
   CHATTY_FN void operator()(std::size_t i) const {
     payload.ids()[i] = search.graph.Global(search.order[begin + i]);
     payload.numbers<Number>().Set(i, search.at[begin + i]);
   }
 };
-/// Takes another device's vertices of a level, as far as this one knows them.
+/// Unpacks another device's level: the numbers of vertices in this device's halo.
 template <class Number>
 struct TakeLevel {
   Search<Number> search;  ///< of which
-  LevelPayload payload;   ///< another's
+  LevelPayload payload;   ///< another device's
   /// Does it for the i-th.
   CHATTY_FN void operator()(std::size_t i) const {
     const LocalId v = search.locals[payload.ids()[i]];
@@ -56,7 +56,7 @@ struct TakeLevel {
     bits::Set<true>(search.seen, v);
   }
 };
-/// Takes owned vertices that another device reached.
+/// Appends owned vertices that another device reached to the order.
 template <class Number>
 struct TakeClaim {
   Search<Number> search;  ///< of which
@@ -67,14 +67,14 @@ struct TakeClaim {
     if (bits::Set<true>(search.seen, v)) search.order[atomics::Add<true>(&search.tally->reached, std::uint64_t{1})] = v;
   }
 };
-/// Writes down local ids.
+/// Writes local ids.
 struct MapLocal {
   GraphRef graph;   ///< the device's part
   LocalId* locals;  ///< by vertices of the whole graph
   /// Does it for local vertex v.
   CHATTY_FN void operator()(std::size_t v) const { locals[graph.Global(static_cast<LocalId>(v))] = static_cast<LocalId>(v); }
 };
-/// Marks vertices as unknown.
+/// Sets local ids to none.
 struct MapNone {
   LocalId* locals;  ///< by vertices of the whole graph
   /// Does it for vertex v.

@@ -1,7 +1,7 @@
 /// \file
-/// The way back: dependencies, from the last level to the first (Brandes' accumulation). Where few edges of a level lead to
-/// the next, a host device finds these from the next level's in-edges, and reads no other numbers. Small levels are done in
-/// one launch.
+/// Brandes' backward pass: dependencies, from the last level to the first. If few edges of a level lead to the next, a host
+/// device finds these by the next level's in-edges, and reads no other numbers. Small levels are processed together in one
+/// launch.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace chatty::brandes {
 
-/// Marks a level, and takes the bits of what leads to it that say it was seen. Bits of later levels may be taken, too, and
-/// nobody asks.
+/// Marks a level, and clears the `seen` bits of its in-neighbours. This may clear bits of later levels, too, which are not
+/// read any more.
 template <class Number>
 struct MarkLeading {
   Search<Number> search;  ///< of which
@@ -35,15 +35,15 @@ struct MarkLeading {
     WalkRows<Found>(group, rows, first, last, item, leading, AddNumbers{}, mark);
   }
 };
-/// Hands back: each vertex of a level has what its successors on paths have, each one and what it has itself, divided among
-/// the paths there, for every path that passes it.
+/// Sums dependencies. For each vertex of a level it adds the successors' shares, which are (1 + dependency) / paths, and
+/// multiplies the sum by the vertex's own number of paths.
 template <class Number>
 struct HandBackLevel {
-  Search<Number> search;  ///< whose values are shares now
+  Search<Number> search;  ///< its values are shares
   std::size_t begin;      ///< of the level, in the order
   std::size_t end;        ///< likewise
-  double scale;           ///< of the next level, against this one
-  double* out;            ///< by owned vertices; added to
+  double scale;           ///< of the next level, relative to this one
+  double* out;            ///< by owned vertices; the result is added
   /// Does it for the c-th chunk.
   template <class ThreadGroup>
   CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
@@ -57,15 +57,15 @@ struct HandBackLevel {
         },
         AddNumbers{}, [&](std::size_t i, LocalId v, const Number& shares) { Take(i, v, shares); });
   }
-  /// Gives the i-th of the order, which is v, its due for what its successors have.
+  /// Adds the dependency of v, the i-th of the order, from the sum of its successors' shares.
   CHATTY_FN void Take(std::size_t i, LocalId v, const Number& shares) const {
     const Number paths = search.at[i];
-    const double dependency = paths.On(scale).Times(shares);  // in this order, as nothing between is out of range
+    const double dependency = paths.On(scale).Times(shares);  // in this order no intermediate result is out of range
     out[v] += dependency;
     search.at.Set(i, paths.Divide(1 + dependency));
   }
 };
-/// The same of a host device after MarkLeading of the next level.
+/// The same on a host device, after MarkLeading of the next level.
 template <class Number>
 struct HandBackMarked {
   HandBackLevel<Number> level;  ///< which
@@ -87,7 +87,7 @@ struct HandBackMarked {
     marked.Flush(take);
   }
 };
-/// The same for the last level, from which no path goes on.
+/// The same for the last level, whose dependencies are 0.
 template <class Number>
 struct HandBackNothing {
   Search<Number> search;  ///< of which
@@ -96,16 +96,16 @@ struct HandBackNothing {
   CHATTY_FN void operator()(std::size_t i) const { search.at.Set(begin + i, search.at[begin + i].Divide(1)); }
 };
 
-/// The way back through several levels, the last of them first, in one launch of groups that meet twice a level.
+/// The backward pass through several levels, the last of them first, in one launch of groups with two barriers per level.
 template <class Number>
 struct HandBackSeveral {
-  Search<Number> search;             ///< whose values are shares now
-  double* out;                       ///< by owned vertices; added to
+  Search<Number> search;             ///< its values are shares
+  double* out;                       ///< by owned vertices; the result is added
   std::uint32_t count;               ///< of levels
-  bool from_last;                    ///< no path goes on from the first that is handed back
-  bool to_source;                    ///< nobody asks for what the last has
-  std::size_t begins[kSeveral + 1];  ///< of levels in the order, the last in it first, and before that where it ends
-  double scales[kSeveral];           ///< of the level after each, against it
+  bool from_last;                    ///< the first level processed is the last of the search
+  bool to_source;                    ///< the last level processed follows the source: its values are not read
+  std::size_t begins[kSeveral + 1];  ///< begins of levels in the order, in reverse; the first entry is the last level's end
+  double scales[kSeveral];           ///< of the level after each, relative to it
 
   /// Does it: all threads of all groups call it.
   template <class ThreadGroup, class Grid>

@@ -1,5 +1,7 @@
 /// \file
-/// Sums over rows of which few neighbours count, on a CPU.
+/// Sums over rows of which few neighbours count, on a CPU: filter, then gather. A bitmap marks the neighbours that count. A
+/// CPU has it in its cache, unlike the numbers. The marked neighbours of many rows are first listed without branches, which
+/// would be unpredictable. A second loop then loads their numbers and does nothing else, so that many loads are in flight.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +14,8 @@
 
 namespace chatty::brandes {
 
-/// Adds up the numbers of neighbours, of a whole row or of each `stride`-th from `begin` on. Four sums, as one waits for
-/// memory and for the sum before.
+/// The sum of the numbers of neighbours: of a whole row, or of each `stride`-th from `begin` on. Four partial sums, because
+/// an addition waits for memory and for the sum before.
 template <class Number>
 CHATTY_FN Number SumOfRow(const Numbers<Number>& values, const LocalId* neighbours, EdgeIndex begin, EdgeIndex end,
                           unsigned stride) {
@@ -29,17 +31,16 @@ CHATTY_FN Number SumOfRow(const Numbers<Number>& values, const LocalId* neighbou
   return sums[0];
 }
 
-/// Sums of the numbers of those neighbours that are marked, by one thread, row after row, where all others have nothing. A
-/// bitmap is nearer than the numbers. Who is wanted is written down first: without a branch, which would be a guess for each
-/// neighbour, and for many rows, so that the loop that waits for memory does nothing else and waits for many at a time.
+/// Sums of the numbers of marked neighbours, by one thread, row after row; other neighbours have the number 0. Rows are
+/// deferred until kRows rows, or kNear neighbours, are listed.
 template <class Number>
 class MarkedRows {
  public:
-  /// Numbers, the bitmap of whose are wanted, and rows.
+  /// Numbers, the bitmap of those that count, and rows.
   CHATTY_FN MarkedRows(const Numbers<Number>& values, const std::uint32_t* marks, const AdjacencyRef& rows)
       : values_(values), marks_(marks), rows_(rows) {}
 
-  /// take(item, v, sum of v's row), now or later, in the order of calls.
+  /// Calls take(item, v, sum of v's row), now or later, in the order of calls.
   template <class Take>
   CHATTY_FN void Add(std::size_t item, LocalId v, const Take& take) {
     const EdgeIndex begin = rows_.offsets[v], end = rows_.offsets[v + 1];
@@ -48,15 +49,15 @@ class MarkedRows {
       take(item, v, SumOfLong(begin, end));
       return;
     }
-    near_count_ = WriteDown(begin, end, near_count_);
-    waiting_[count_++] = {item, v, near_count_};
+    near_count_ = List(begin, end, near_count_);
+    pending_[count_++] = {item, v, near_count_};
   }
-  /// take(...) of all that is waiting.
+  /// Calls take for all deferred rows.
   template <class Take>
   CHATTY_FN void Flush(const Take& take) {
     EdgeIndex begin = 0;
     for (unsigned i = 0; i < count_; ++i) {
-      const Row& row = waiting_[i];
+      const Row& row = pending_[i];
       take(row.item, row.vertex, SumOfRow(values_, near_, begin, row.end, 1));
       begin = row.end;
     }
@@ -65,15 +66,16 @@ class MarkedRows {
   }
 
  private:
-  static constexpr unsigned kRows = 128;    ///< that wait
-  static constexpr EdgeIndex kNear = 2048;  ///< neighbours, of all of them
+  static constexpr unsigned kRows = 128;    ///< maximum number of deferred rows
+  static constexpr EdgeIndex kNear = 2048;  ///< maximum number of their marked neighbours
   struct Row {
     std::size_t item;
     LocalId vertex;
-    EdgeIndex end;  ///< of its neighbours among those that were written down
+    EdgeIndex end;  ///< end of its neighbours in the list
   };
 
-  CHATTY_FN EdgeIndex WriteDown(EdgeIndex begin, EdgeIndex end, EdgeIndex count) {
+  /// Writes the marked neighbours to `near_` from `count` on; returns the new count.
+  CHATTY_FN EdgeIndex List(EdgeIndex begin, EdgeIndex end, EdgeIndex count) {
     for (EdgeIndex e = begin; e < end; ++e) {
       const LocalId u = rows_.neighbours[e];
       near_[count] = u;
@@ -84,7 +86,7 @@ class MarkedRows {
   CHATTY_FN Number SumOfLong(EdgeIndex begin, EdgeIndex end) {
     Number sum{};
     for (EdgeIndex e = begin; e < end; e += kNear) {
-      const EdgeIndex count = WriteDown(e, end - e < kNear ? end : e + kNear, 0);
+      const EdgeIndex count = List(e, end - e < kNear ? end : e + kNear, 0);
       sum.Add(SumOfRow(values_, near_, 0, count, 1));
     }
     return sum;
@@ -95,7 +97,7 @@ class MarkedRows {
   const AdjacencyRef& rows_;
   EdgeIndex near_count_ = 0;
   unsigned count_ = 0;
-  Row waiting_[kRows];
+  Row pending_[kRows];
   LocalId near_[kNear];
 };
 

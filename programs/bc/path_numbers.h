@@ -1,5 +1,6 @@
 /// \file
-/// Numbers of paths, which grow beyond what a double holds: what `bc` counts in.
+/// Numbers of paths, for `bc`. They grow beyond the range of a double: all numbers of a level have a common scale (Plain),
+/// or, if they differ too much for that, each number has an exponent of its own (Scaled).
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 
 namespace chatty::brandes {
 
-/// A number of paths, or a share of them, as long as those of a level are not too far apart for a double,
-/// of a level's own scale.
+/// A number of paths, or a share of them, relative to the scale of its level. It suffices while the numbers of a level are
+/// not too far apart for doubles.
 struct Plain {
   static constexpr bool kScales = true;  ///< levels have scales
   double value = 0;                      ///< the number
@@ -28,8 +29,8 @@ struct Plain {
   CHATTY_FN Plain On(double scale) const { return {value * scale}; }
 };
 
-/// A number without bounds: a double between 2^-256 and 2^256, and how many times it is multiplied by 2^512. So coarse a
-/// power hardly ever differs between two numbers that are added.
+/// A number without bounds: a double between 2^-256 and 2^256, and the exponent of a factor 2^512. With so coarse a base,
+/// two numbers that are added seldom differ in their exponents.
 struct Scaled {
   static constexpr bool kScales = false;  ///< each number has its own
   double mantissa = 0;                    ///< 0: the number is 0
@@ -79,27 +80,27 @@ struct Scaled {
   CHATTY_FN Scaled On(double) const { return *this; }
 };
 
-/// Many of them.
+/// An array of numbers.
 template <class Number>
 struct Numbers;
-/// Plain ones.
+/// An array of plain numbers.
 template <>
 struct Numbers<Plain> {
   double* values;           ///< all
   std::int32_t* exponents;  ///< not used
   /// The i-th.
   CHATTY_FN Plain operator[](std::size_t i) const { return {values[i]}; }
-  /// Makes that the i-th.
+  /// Sets the i-th.
   CHATTY_FN void Set(std::size_t i, const Plain& number) const { values[i] = number.value; }
 };
-/// Scaled ones.
+/// An array of scaled numbers.
 template <>
 struct Numbers<Scaled> {
   double* values;           ///< mantissas
   std::int32_t* exponents;  ///< their exponents
   /// The i-th.
   CHATTY_FN Scaled operator[](std::size_t i) const { return {values[i], exponents[i]}; }
-  /// Makes that the i-th, in range.
+  /// Sets the i-th, with its mantissa in range.
   CHATTY_FN void Set(std::size_t i, const Scaled& number) const {
     const Scaled normal = number.Normal();
     values[i] = normal.mantissa;

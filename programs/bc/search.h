@@ -1,12 +1,14 @@
 /// \file
-/// Brandes' algorithm (J. Mathematical Sociology 25, 2001) from one source, on each device: a search by levels that counts
-/// shortest paths, and its way back, which hands shares of paths from each level to the one before. This file has the state
-/// of a search and what both halves use; count_paths.h is the way there, and hand_back.h the way back.
+/// Brandes' algorithm (J. Mathematical Sociology 25, 2001) from one source, on each device. The forward pass is a search by
+/// levels that counts shortest paths. The backward pass visits the levels in reverse order and sums dependencies. This file
+/// has the state of a search and what both passes use; count_paths.h has the forward pass, and hand_back.h the backward
+/// pass.
 ///
-/// Both halves add up what neighbours have (pull), into memory that no other thread writes, but where whole numbers are
-/// added by atomics (AddPaths); a level's numbers are put where neighbours see them once all of the level are there. So no
-/// level is ever compared: a neighbour that is not of the level before has 0. A level has a scale of its own, so that
-/// doubles count the paths of graphs that have more of them than a double holds.
+/// - Both passes sum neighbours' values into memory that no other thread writes: they pull, or one thread pushes alone. Only
+///   AddPaths adds whole numbers by atomics, whose order has no effect.
+/// - The numbers of a level become visible to neighbours when all of them are complete. A neighbour outside of the previous
+///   level has the value 0, so levels are never compared.
+/// - Each level has a scale of its own, so that doubles can count more paths than a double holds.
 #pragma once
 
 #include <cmath>
@@ -21,7 +23,7 @@
 
 namespace chatty::brandes {
 
-/// Whole numbers below it are numbers that a double has, and so are their sums.
+/// A double holds every whole number below this exactly, and sums below it are exact.
 inline constexpr double kWhole = 0x1p53;
 /// Vertices of an order that a group takes at a time.
 inline constexpr std::size_t kChunk = 256;
@@ -33,29 +35,29 @@ inline constexpr std::size_t kPullChunk = 1024;
 /// Rows from here on are a warp's; shorter ones a thread's.
 inline constexpr EdgeIndex kWarpRow = 24;
 /// Rows from here on are a group's.
-inline constexpr EdgeIndex kGangRow = 2048;
-/// How many rows ahead a CPU asks for where a row begins.
+inline constexpr EdgeIndex kGroupRow = 2048;
+/// How many rows ahead a CPU prefetches the offset of a row.
 inline constexpr std::size_t kOffsetAhead = 16;
-/// And for the row itself.
+/// And the row itself.
 inline constexpr std::size_t kRowAhead = 8;
 
-/// What a device has found so far of a search.
+/// What a device has counted so far in a search.
 struct Counters {
-  std::uint64_t reached;    ///< its vertices
+  std::uint64_t reached;    ///< its vertices that were reached
   std::uint64_t out_edges;  ///< of these, as far as their paths have been counted
   std::uint64_t in_edges;   ///< likewise
-  double most;              ///< paths to one of the level counted last
-  double least;             ///< likewise
+  double most;              ///< largest number of paths to a vertex of the level counted last
+  double least;             ///< smallest one
 };
-/// What there is to say of vertices that were found.
+/// Sums and extremes over vertices that were reached.
 struct Found {
   std::uint64_t out_edges = 0;  ///< as in Counters
   std::uint64_t in_edges = 0;   ///< likewise
   double most = 0;              ///< likewise
   double least = kNoLeast;      ///< likewise
 
-  static constexpr double kNoLeast = 1e308;  ///< of no vertices, and of such that are infinite
-  /// Of one.
+  static constexpr double kNoLeast = 1e308;  ///< without vertices, or if all numbers are infinite
+  /// For one vertex.
   template <class Number>
   CHATTY_FN static Found Of(const GraphRef& graph, LocalId v, const Number& paths) {
     const EdgeIndex out = graph.forward.degree(v), in = graph.symmetric ? out : graph.reverse.degree(v);
@@ -65,7 +67,7 @@ struct Found {
       return {out, in, 0, kNoLeast};
     }
   }
-  /// Adds another's.
+  /// Adds those of other vertices.
   CHATTY_FN void Add(const Found& other) {
     out_edges += other.out_edges;
     in_edges += other.in_edges;
@@ -78,20 +80,20 @@ struct Found {
 template <class Number>
 struct Search {
   GraphRef graph;          ///< the device's part
-  LocalId* order;          ///< vertices that were reached, level by level; there is room for all that it owns
-  Numbers<Number> at;      ///< by place in the order: paths that lead there, and afterwards shares
-  Numbers<Number> values;  ///< by local vertex: the same, 0 until a level has been counted whole
-  std::uint32_t* seen;     ///< a bitmap of local vertices: reached, or, but for what MarkLeading did, of no use to look at
-  std::uint32_t* marks;    ///< a bitmap of local vertices; all clear but while a level is looked at
-  Counters* tally;         ///< of the vertices that it owns
-  VertexId* claims;        ///< vertices of others that were reached from here, by owner; as many as its halo has
-  VertexId* claim_counts;  ///< how many, by owner
+  LocalId* order;          ///< vertices that were reached, level by level; room for all owned vertices
+  Numbers<Number> at;      ///< by place in the order: number of paths; in the backward pass, shares
+  Numbers<Number> values;  ///< by local vertex: the same; 0 until its level is complete
+  std::uint32_t* seen;     ///< a bitmap of local vertices: reached, or without in-edges; MarkLeading clears some bits
+  std::uint32_t* marks;    ///< a bitmap of local vertices; all clear except while a level is processed
+  Counters* tally;         ///< of owned vertices
+  VertexId* claims;        ///< other devices' vertices reached from here, by owner; room for the halo
+  VertexId* claim_counts;  ///< number of claims, by owner
   const LocalId* locals;   ///< local ids of vertices of the whole graph; null where they are the same
-  double scale = 1;        ///< of the level that is counted, against the one before
+  double scale = 1;        ///< of the level that is counted, relative to the one before
 };
 
-/// A group whose short rows have several threads each: for levels with fewer vertices than the device has threads, whose
-/// time is the chain of a row's accesses.
+/// A group that spreads each short row over several threads: for levels with fewer vertices than the device has threads.
+/// Their time is the latency of the accesses of one row.
 template <class ThreadGroup>
 class RowsOfFew : public ThreadGroup {
  public:
@@ -109,7 +111,8 @@ struct AddNumbers {
     sum.Add(other);
   }
 };
-/// Before the first search: no vertex has been seen, but for owned ones without in-edges, which need no look.
+/// Before the first search: clears the bits of all vertices but owned ones without in-edges, which no search reaches by an
+/// edge.
 template <class Number>
 struct Clear {
   Search<Number> search;  ///< of which
@@ -124,7 +127,7 @@ struct Clear {
     search.seen[w] = word;
   }
 };
-/// Begins a search: at a source that the device owns, or at none.
+/// Starts a search at a source that the device owns, or without one.
 template <class Number>
 struct Begin {
   Search<Number> search;  ///< of which
@@ -141,9 +144,9 @@ struct Begin {
   }
 };
 
-/// Hands every row of the vertices item(i), i in [begin, end), to kRowThreads threads, a warp or a whole group, as long rows
-/// need, and calls work(sum of threads, row begin, row end, stride) there; then take(i, vertex, sum) once. item says
-/// kNoLocal of what is to be left out. T is what is summed by `add`.
+/// Distributes the rows of the vertices item(i), i in [begin, end): a short row to kRowThreads threads, a longer one to a
+/// warp, the longest to the whole group. There it calls work(v, row begin, row end, stride) and sums the results of the
+/// threads by `add`; T is their type. Then it calls take(i, vertex, sum) once. item(i) is kNoLocal for vertices to skip.
 template <class T, class ThreadGroup, class Item, class Work, class Add, class Take>
 CHATTY_FN void WalkRows(const ThreadGroup& group, const AdjacencyRef& rows, std::size_t begin, std::size_t end,
                         const Item& item, const Work& work, const Add& add, const Take& take) {
@@ -163,24 +166,24 @@ CHATTY_FN void WalkRows(const ThreadGroup& group, const AdjacencyRef& rows, std:
       const LocalId v = item(i);
       if (v == kNoLocal) continue;
       const EdgeIndex row = rows.offsets[v], row_end = rows.offsets[v + 1];
-      if (row_end - row < kWarpRow || row_end - row >= kGangRow) continue;
+      if (row_end - row < kWarpRow || row_end - row >= kGroupRow) continue;
       const T sum = group.SumOfWarp(work(v, row + group.lane(), row_end, group.lanes()), add);
       if (group.lane() == 0) take(i, v, sum);
     }
-    if (rows.max_degree < kGangRow) return;
+    if (rows.max_degree < kGroupRow) return;
     group.Sync();
     for (std::size_t i = begin; i < end; ++i) {
       const LocalId v = item(i);
       if (v == kNoLocal) continue;
       const EdgeIndex row = rows.offsets[v], row_end = rows.offsets[v + 1];
-      if (row_end - row < kGangRow) continue;
+      if (row_end - row < kGroupRow) continue;
       const T sum = group.Sum(work(v, row + group.thread(), row_end, group.threads()), add);
       if (group.thread() == 0) take(i, v, sum);
       group.Sync();
     }
   }
 }
-/// Adds what all threads of a group have found to the device's tally.
+/// Adds the results of all threads of a group to the device's tally.
 template <class ThreadGroup>
 CHATTY_FN void Record(const ThreadGroup& group, const Found& found, Counters* tally) {
   const Found all = group.Sum(found, AddNumbers{});
@@ -190,7 +193,7 @@ CHATTY_FN void Record(const ThreadGroup& group, const Found& found, Counters* ta
   atomics::Max<true>(&tally->most, all.most);
   atomics::Min<true>(&tally->least, all.least);
 }
-/// The i-th vertex of an order, having asked for later rows.
+/// The i-th vertex of an order; prefetches later rows.
 CHATTY_FN LocalId NextOf(const LocalId* order, std::size_t i, std::size_t end, const AdjacencyRef& rows) {
 #if !CHATTY_DEVICE_CODE
   if (i + kOffsetAhead < end) rows.offsets.Prefetch(order[i + kOffsetAhead]);
@@ -199,20 +202,20 @@ CHATTY_FN LocalId NextOf(const LocalId* order, std::size_t i, std::size_t end, c
   return order[i];
 }
 
-/// Finds out by what the next level's paths are to be multiplied, so that they stay within powers of 2 from `low` to `high`
-/// where those of the level before are from `least` to `most`: 1 as long as these are ordinary numbers. False where no
-/// factor does that.
+/// Chooses the factor for the next level's path counts, so that they stay between 2^`low` and 2^`high`. Those of the level
+/// before are between `least` and `most`. The factor is 1 while these are ordinary numbers. Returns false if no factor is
+/// sufficient.
 CHATTY_FN bool ScaleNext(double most, double least, double low, double high, double* scale) {
   constexpr double kFar = 0x1p400;
   *scale = 1;
   if (most <= kFar && least >= 1 / kFar) return true;
   const double most_log = std::log2(most), least_log = std::log2(least);
-  if (!(most_log - least_log <= high - low)) return false;  // not so where any is infinite, either
+  if (!(most_log - least_log <= high - low)) return false;  // also false if any is infinite
   *scale = std::exp2(std::round((high + low) / 2 - (most_log + least_log) / 2));
   return true;
 }
 
-/// Lets neighbours see what was counted of a level.
+/// Makes the numbers of a level visible to neighbours.
 template <class Number>
 struct Commit {
   Search<Number> search;  ///< of which
@@ -230,7 +233,7 @@ struct Mark {
   CHATTY_FN void operator()(std::size_t i) const { bits::Set<true>(search.marks, search.order[begin + i]); }
 };
 
-/// Nothing of a level has been counted yet.
+/// Before a level is counted: resets its extremes.
 struct ClearRange {
   Counters* tally;  ///< the device's
   /// Does it, whatever the index.
@@ -239,33 +242,33 @@ struct ClearRange {
     tally->least = Found::kNoLeast;
   }
 };
-/// How many levels a launch goes through before the host is asked.
+/// Maximum number of levels in one launch.
 inline constexpr std::size_t kSeveral = 128;
 /// A level of a search.
 struct Level {
-  std::size_t begin;        ///< in this device's order; the next one's is its end
-  double scale;             ///< of its paths, against those of the level before
+  std::size_t begin;        ///< in this device's order; the next level's begin is its end
+  double scale;             ///< of its paths, relative to those of the level before
   std::uint64_t out_edges;  ///< of its vertices on this device
   std::uint64_t in_edges;   ///< likewise
 };
 /// Levels that one launch has found.
 struct Progress {
-  Counters tally;            ///< the device's, first, as others know it
-  Counters before;           ///< as it was before the last of the levels
+  Counters tally;            ///< the device's; first, because Search::tally points to it
+  Counters before;           ///< the tally before the last of the levels
   std::uint64_t count;       ///< of levels
   Level levels[kSeveral];    ///< each
-  Counters found[kSeveral];  ///< of each level alone, while the launch counts
+  Counters found[kSeveral];  ///< of each level alone, during the launch
 };
 
-/// Sets what neighbours see of a local vertex to 0.
+/// Sets the visible number of a local vertex to 0.
 template <class Number>
 struct Forget {
   Search<Number> search;  ///< of which
   /// Does it for local vertex v.
   CHATTY_FN void operator()(std::size_t v) const { search.values.Set(v, Number{}); }
 };
-/// Sets what neighbours see to 0 of owned vertices that were reached, and at will that they were: a search costs what it
-/// reaches.
+/// Sets the visible numbers of owned vertices that were reached to 0, and clears their bits if `unsee`. The time is
+/// proportional to the vertices reached.
 template <class Number>
 struct ForgetReached {
   Search<Number> search;  ///< of which
@@ -277,7 +280,7 @@ struct ForgetReached {
     if (unsee && search.graph.reverse.degree(v) > 0) bits::Clear<true>(search.seen, v);
   }
 };
-/// The same of vertices of other devices.
+/// The same for vertices of the halo.
 template <class Number>
 struct ForgetHalo {
   Search<Number> search;  ///< of which

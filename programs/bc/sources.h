@@ -10,7 +10,7 @@
 
 namespace chatty::brandes {
 
-/// Writes down whether an owned vertex has out-edges.
+/// Writes whether an owned vertex has out-edges.
 struct HasEdges {
   GraphRef graph;       ///< the device's part
   LocalId vertex;       ///< which
@@ -19,8 +19,8 @@ struct HasEdges {
   CHATTY_FN void operator()(std::size_t) const { *flag = graph.forward.degree(vertex) > 0 ? 1 : 0; }
 };
 
-/// The i-th of the sources picked by `seed` from n vertices, where has_edges(v) says whether v has out-edges: one of these,
-/// if a few attempts find any. The same for all who ask.
+/// The i-th of the sources that `seed` picks from n vertices; has_edges(v) says whether v has out-edges. The source has
+/// out-edges if one of a few attempts finds such a vertex. All devices get the same one.
 template <class HasEdgesOf>
 VertexId PickSource(std::uint64_t seed, std::uint64_t i, VertexId n, HasEdgesOf&& has_edges) {
   constexpr std::uint64_t kAttempts = 64;
