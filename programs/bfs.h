@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <tuple>
 
 #include "chatty/core/array.h"
 #include "chatty/framework/derived.h"

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <tuple>
 
 #include "chatty/framework/program.h"
 #include "chatty/framework/statistics.h"

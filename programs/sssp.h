@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <tuple>
 #include <type_traits>
 
 #include "chatty/framework/derived.h"
