@@ -17,8 +17,9 @@ namespace chatty {
 
 struct Bfs;
 
-/// Levels and parents in one run, for a search in place: a vertex keeps the least (level, neighbour) that it receives. The
-/// result is that of BfsParents, without a second pass over the edges.
+/// Levels and parents in one run. It replaces Bfs and BfsParents on a single host device, where rounds run in place
+/// (FusedWith): a vertex keeps the least (level, neighbour) that it receives. The result is that of BfsParents, without a
+/// second pass over the edges.
 struct BfsTree {
   /// The level of a vertex with this parent, and the parent; ordered by level first.
   struct Value {
@@ -36,7 +37,7 @@ struct BfsTree {
     }
   };
   /// @{
-  /// Members that VertexProgram requires; see docs/writing-a-program.md.
+  /// The program; docs/writing-a-program.md explains each member.
   using Shared = std::uint32_t;  ///< the level
   using Message = Value;
   static constexpr auto kReduction = Reduction::kCustom;
@@ -49,7 +50,7 @@ struct BfsTree {
   /// The source.
   VertexId source = 0;
   /// @{
-  /// Members that VertexProgram requires; see docs/writing-a-program.md.
+  /// The program; docs/writing-a-program.md explains each member.
   static constexpr auto kParameters = std::make_tuple(Parameter{"source", &BfsTree::source, "vertex to start from"});
 
   BfsTree() = default;
@@ -90,7 +91,7 @@ struct BfsParents {
     VertexId parent;
   };
   /// @{
-  /// Members that VertexProgram requires; see docs/writing-a-program.md.
+  /// The program; docs/writing-a-program.md explains each member.
   using Input = std::uint32_t;
   using FusedWith = BfsTree;
   using Shared = std::uint32_t;
@@ -113,7 +114,7 @@ struct BfsParents {
   explicit BfsParents(const Bfs& bfs);
 
   /// @{
-  /// Members that VertexProgram requires; see docs/writing-a-program.md.
+  /// The program; docs/writing-a-program.md explains each member.
   CHATTY_FN Value InitVertex(Vertex v, const Input& level) const { return {level, level == 0 ? v.id : kNoVertex}; }
   CHATTY_FN bool IsActive(const Value& v) const { return v.level != kInfinity<std::uint32_t>; }
   CHATTY_FN Shared Share(const Value& v, Vertex) const { return v.level; }
@@ -150,7 +151,7 @@ struct BfsParents {
 /// rule (SC'12), as for any program.
 struct Bfs {
   /// @{
-  /// Members that VertexProgram requires; see docs/writing-a-program.md.
+  /// The program; docs/writing-a-program.md explains each member.
   using Value = std::uint32_t;
   using Message = std::uint32_t;
   static constexpr auto kReduction = Reduction::kMin;
@@ -166,7 +167,7 @@ struct Bfs {
   /// The source.
   VertexId source = 0;
   /// @{
-  /// Members that VertexProgram requires; see docs/writing-a-program.md.
+  /// The program; docs/writing-a-program.md explains each member.
   static constexpr auto kParameters = std::make_tuple(Parameter{"source", &Bfs::source, "vertex to start from"});
   using Derived = DerivedPrograms<BfsParents>;
 

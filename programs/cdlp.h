@@ -19,7 +19,7 @@ namespace chatty {
 /// The reduction is not pairwise: UpdateStatus receives the distinct messages to its vertex and the number of each.
 struct Cdlp {
   /// @{
-  /// Members that VertexProgram requires; see docs/writing-a-program.md.
+  /// The program; docs/writing-a-program.md explains each member.
   using Value = VertexId;
   using Message = VertexId;
   static constexpr auto kReduction = Reduction::kCount;
@@ -37,7 +37,7 @@ struct Cdlp {
   /// Number of rounds.
   std::uint32_t rounds = 10;
   /// @{
-  /// Members that VertexProgram requires; see docs/writing-a-program.md.
+  /// The program; docs/writing-a-program.md explains each member.
   static constexpr auto kParameters = std::make_tuple(Parameter{"rounds", &Cdlp::rounds, "rounds to run, at least 1"});
 
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id; }

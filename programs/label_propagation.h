@@ -14,7 +14,7 @@ namespace chatty {
 /// rounds as the component's diameter; `cc` hooks trees instead.
 struct LabelPropagation {
   /// @{
-  /// Members that VertexProgram requires; see docs/writing-a-program.md.
+  /// The program; docs/writing-a-program.md explains each member.
   using Value = VertexId;
   using Message = VertexId;
   static constexpr auto kReduction = Reduction::kMin;

@@ -39,7 +39,7 @@ namespace chatty {
 template <class Real>
 struct BasicPageRank {
   /// @{
-  /// Members that VertexProgram requires; see docs/writing-a-program.md.
+  /// The program; docs/writing-a-program.md explains each member.
   using Value = Real;  // the rank times n; in Gauss–Seidel rounds not yet scaled
   using Shared = Real;
   using Message = double;
@@ -63,7 +63,7 @@ struct BasicPageRank {
     }
   };
   /// @{
-  /// Members that VertexProgram requires; see docs/writing-a-program.md.
+  /// The program; docs/writing-a-program.md explains each member.
   static constexpr auto kReduction = Reduction::kSum;
   static constexpr auto kSafety = Safety::kSynchronous;
   static constexpr auto kActivity = Activity::kEveryRound;
@@ -91,7 +91,7 @@ struct BasicPageRank {
   /// kDefaultTolerance.
   double tolerance = 0;
   /// @{
-  /// Members that VertexProgram requires; see docs/writing-a-program.md.
+  /// The program; docs/writing-a-program.md explains each member.
   static constexpr auto kParameters = std::make_tuple(
       Parameter{"damping", &BasicPageRank::damping, "probability of following an edge, at least 0 and below 1"},
       Parameter{

@@ -24,7 +24,7 @@ struct PageRankPush {
     float rank, residual;  ///< times n
   };
   /// @{
-  /// Members that VertexProgram requires; see docs/writing-a-program.md.
+  /// The program; docs/writing-a-program.md explains each member.
   using Shared = float;
   using Message = float;
   /// @}
@@ -36,7 +36,7 @@ struct PageRankPush {
     CHATTY_FN friend Global operator+(const Global& a, const Global& b) { return {a.mass + b.mass}; }
   };
   /// @{
-  /// Members that VertexProgram requires; see docs/writing-a-program.md.
+  /// The program; docs/writing-a-program.md explains each member.
   static constexpr auto kReduction = Reduction::kSum;
   static constexpr auto kSafety = Safety::kAccumulative;
   static constexpr Info kInfo{
@@ -50,7 +50,7 @@ struct PageRankPush {
   /// Residual, relative to the mean rank, up to which a vertex does not send.
   float tolerance = 1e-4f;
   /// @{
-  /// Members that VertexProgram requires; see docs/writing-a-program.md.
+  /// The program; docs/writing-a-program.md explains each member.
   static constexpr auto kParameters = std::make_tuple(
       Parameter{"damping", &PageRankPush::damping, "probability of following an edge, at least 0 and below 1"},
       Parameter{"tolerance", &PageRankPush::tolerance,

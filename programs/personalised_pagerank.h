@@ -25,7 +25,7 @@ namespace chatty {
 /// vector are stored times n, as PageRank's are, and summed in double.
 struct PersonalisedPageRank {
   /// @{
-  /// Members that VertexProgram requires; see docs/writing-a-program.md.
+  /// The program; docs/writing-a-program.md explains each member.
   using Value = float;  // the rank times n
   using Shared = float;
   using Message = double;
@@ -45,7 +45,7 @@ struct PersonalisedPageRank {
     }
   };
   /// @{
-  /// Members that VertexProgram requires; see docs/writing-a-program.md.
+  /// The program; docs/writing-a-program.md explains each member.
   static constexpr auto kReduction = Reduction::kSum;
   static constexpr auto kSafety = Safety::kSynchronous;
   static constexpr auto kActivity = Activity::kEveryRound;
@@ -65,7 +65,7 @@ struct PersonalisedPageRank {
   /// The run stops when a round's L1 change is below this.
   double tolerance = 1e-6;
   /// @{
-  /// Members that VertexProgram requires; see docs/writing-a-program.md.
+  /// The program; docs/writing-a-program.md explains each member.
   static constexpr auto kParameters = std::make_tuple(
       Parameter{"source", &PersonalisedPageRank::source, "vertex where walks begin"},
       Parameter{"sources", &PersonalisedPageRank::sources,

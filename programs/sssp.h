@@ -23,7 +23,7 @@ namespace chatty {
 template <class W>
 struct SsspOf {
   /// @{
-  /// Members that VertexProgram requires; see docs/writing-a-program.md.
+  /// The program; docs/writing-a-program.md explains each member.
   using Weight = W;
   using Value = std::conditional_t<std::is_same_v<W, float>, float, std::uint32_t>;
   using Message = Value;
@@ -50,7 +50,7 @@ struct SsspOf {
   /// The source of paths.
   VertexId source = 0;
   /// @{
-  /// Members that VertexProgram requires; see docs/writing-a-program.md.
+  /// The program; docs/writing-a-program.md explains each member.
   static constexpr auto kParameters = std::make_tuple(Parameter{"source", &SsspOf::source, "vertex to start from"});
 
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? Value{0} : kInfinity<Value>; }
