@@ -15,13 +15,11 @@
 ///       static constexpr auto kSafety = chatty::Safety::kMonotone;
 ///
 ///       CHATTY_FN Value InitVertex(chatty::Vertex v) const { return v.id == 0 ? 0.0f : chatty::kInfinity<float>; }
-///       CHATTY_FN Message ComputeScatter(const Value& d, chatty::Edge<Weight> e, const chatty::Round<>&) const {
-///         return d + e.weight;
-///       }
-///       CHATTY_FN bool UpdateStatus(Value& d, Message m, chatty::Vertex, const chatty::Round<>&) const {
-///         if (m >= d) return false;  // nothing new: the vertex stays quiet
+///       CHATTY_FN Message ComputeScatter(const Value& d, chatty::Edge<Weight> e) const { return d + e.weight; }
+///       CHATTY_FN bool UpdateStatus(Value& d, Message m, chatty::Vertex) const {
+///         if (m >= d) return false;  // unchanged: not active in the next round
 ///         d = m;
-///         return true;               // its neighbours shall hear of it
+///         return true;               // changed: it sends in the next round
 ///       }
 ///     };
 ///

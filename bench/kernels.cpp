@@ -155,10 +155,10 @@ struct Levels {
   static constexpr Hints kHints{.any_message_suffices = true};
   VertexId source = 0;
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? 0 : kInfinity<Value>; }
-  CHATTY_FN bool IsActive(const Value& level, const Round<>&) const { return level != kInfinity<Value>; }
-  CHATTY_FN Message ComputeScatter(const Value& level, Edge<>, const Round<>&) const { return level + 1; }
+  CHATTY_FN bool IsActive(const Value& level) const { return level != kInfinity<Value>; }
+  CHATTY_FN Message ComputeScatter(const Value& level, Edge<>) const { return level + 1; }
   CHATTY_FN bool Filter(const Value& level) const { return level == kInfinity<Value>; }
-  CHATTY_FN bool UpdateStatus(Value& level, Message m, Vertex, const Round<>&) const {
+  CHATTY_FN bool UpdateStatus(Value& level, Message m, Vertex) const {
     if (m >= level) return false;
     level = m;
     return true;
