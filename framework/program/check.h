@@ -66,14 +66,6 @@ constexpr bool CheckProgram() {
       "kVertexData has to be a std::make_tuple of chatty::VertexDatum{\"name\", &Data::member, \"what it is\"}, of "
       "members of the program's Data alone");
   static_assert(
-      kFault != Fault::kDataUnused,
-      "the program has a Data that no member takes: InitVertex, UpdateStatus and IsActive may take a `const Data&` "
-      "as their last parameter");
-  static_assert(
-      kFault != Fault::kPrepareDataUnfit,
-      "the program has a PrepareData that does not fit and would never be called: `void PrepareData(const "
-      "chatty::Graph&, std::span<Data>, std::span<const std::string_view> given) const`, of a program with a Data");
-  static_assert(
       kFault != Fault::kVertexDataType,
       "kVertexData names members of Data that are std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, float or "
       "double: what an array of a file may hold");
@@ -139,9 +131,9 @@ constexpr bool CheckProgram() {
                 "kMin, kMax and kSum reduce messages that are numbers; for a struct use kCustom with ComputeReduce and "
                 "kIdentity");
   static_assert(kFault != Fault::kIntegral, "kOr reduces messages that are integers");
+  static_assert(kFault != Fault::kCountMessage, "kReduction = kCount counts messages that are integers of 4 or 8 bytes");
   static_assert(kFault != Fault::kCountSafety,
                 "kReduction = kCount sees all messages of a round, so kSafety must be kSynchronous");
-  static_assert(kFault != Fault::kCountMessage, "kReduction = kCount counts messages that are integers of 4 or 8 bytes");
   static_assert(
       kFault != Fault::kNoUpdateStatus,
       "a vertex program has a public `bool UpdateStatus(Value&, Message, chatty::Vertex, const chatty::Round<Global>&) "
@@ -150,17 +142,25 @@ constexpr bool CheckProgram() {
       kFault != Fault::kUpdateStatusNotConst,
       "UpdateStatus lacks a const: `bool UpdateStatus(…) const`; what changes is the Value, not the program, which "
       "many threads share");
+  static_assert(kFault != Fault::kCountUpdateUnfit,
+                "kReduction = kCount needs `bool UpdateStatus(Value&, chatty::Counts<Message>, chatty::Vertex, const "
+                "chatty::Round<Global>&) const`");
   static_assert(kFault != Fault::kUpdateStatusUnfit,
                 "the program has an UpdateStatus that does not fit: `bool UpdateStatus(Value&, Message, chatty::Vertex, "
                 "const chatty::Round<Global>&) const`, whose Round may be left out; a program with a Data may take a `const "
                 "Data&` as the last parameter");
-  static_assert(kFault != Fault::kCountUpdateUnfit,
-                "kReduction = kCount needs `bool UpdateStatus(Value&, chatty::Counts<Message>, chatty::Vertex, const "
-                "chatty::Round<Global>&) const`");
   static_assert(kFault != Fault::kUpdateStatusReturn,
                 "UpdateStatus returns a bool: whether the neighbours must hear of the vertex in the next round");
   static_assert(kFault != Fault::kUpdateStatusCopies,
                 "UpdateStatus changes the value in place: it takes a `Value&`, not a copy and not a const reference");
+  static_assert(
+      kFault != Fault::kDataUnused,
+      "the program has a Data that no member takes: InitVertex, UpdateStatus and IsActive may take a `const Data&` "
+      "as their last parameter");
+  static_assert(
+      kFault != Fault::kPrepareDataUnfit,
+      "the program has a PrepareData that does not fit and would never be called: `void PrepareData(const "
+      "chatty::Graph&, std::span<Data>, std::span<const std::string_view> given) const`, of a program with a Data");
   static_assert(
       kFault != Fault::kAnyMessageSuffices,
       "the hint any_message_suffices says that one message stands for all of a round; kSum and kCount need them all");
@@ -176,13 +176,13 @@ constexpr bool CheckProgram() {
   static_assert(kFault != Fault::kAccumulativeReduction,
                 "kSafety = kAccumulative promises that nothing is lost, and this kReduction drops messages: it is kSum, or "
                 "a kCustom that adds");
-  static_assert(kFault != Fault::kConsumeFilter,
-                "a program with Consume has no Filter: while some vertices give their residual away, others would read the "
-                "values that change");
   static_assert(
       kFault != Fault::kFilterUnfit,
       "the program has a Filter that does not fit and would never be asked: `bool Filter(const Value&) const`, `bool "
       "Filter(const Value&, Message) const`, or both");
+  static_assert(kFault != Fault::kConsumeFilter,
+                "a program with Consume has no Filter: while some vertices give their residual away, others would read the "
+                "values that change");
   static_assert(kFault != Fault::kIsActiveUnfit,
                 "the program has an IsActive that does not fit and would never be asked: `bool IsActive(const Value&, const "
                 "chatty::Round<Global>&) const`, whose Round may be left out; a program with a Data may take a `const "
@@ -210,13 +210,13 @@ constexpr bool CheckProgram() {
   static_assert(kFault != Fault::kContinuesWhileActive,
                 "the hint continues_while_active is for a program with an EndRound whose rounds fall quiet: not for "
                 "kActivity = kEveryRound");
+  static_assert(kFault != Fault::kStationary,
+                "the hint stationary is for kCount with kActivity = kEveryRound, without Filter and Consume, by which the "
+                "same neighbours might send something else");
   static_assert(kFault != Fault::kAllowsGaussSeidel,
                 "AllowsGaussSeidel has to be `bool AllowsGaussSeidel() const`, of a program with kActivity = kEveryRound "
                 "and a Share, without "
                 "Filter, that does not see all messages");
-  static_assert(kFault != Fault::kStationary,
-                "the hint stationary is for kCount with kActivity = kEveryRound, without Filter and Consume, by which the "
-                "same neighbours might send something else");
   static_assert(kFault != Fault::kCombine,
                 "Measure needs a way to combine: `static Global Combine(Global, Global)` or operator+ on Global; `Global{}` "
                 "is its identity");

@@ -136,7 +136,7 @@ constexpr bool InfoFits() {
   return true;
 }
 
-// What may be wrong with a program. Each has its sentence in CheckProgram.
+// What may be wrong with a program. Each has its sentence in CheckProgram. The order here and there is that of FindFault.
 enum class Fault : std::uint8_t {
   kNone,
   kProgramNotPlain,
@@ -183,14 +183,14 @@ enum class Fault : std::uint8_t {
   kNoIdentity,
   kArithmetic,
   kIntegral,
-  kCountSafety,
   kCountMessage,
+  kCountSafety,
   kNoUpdateStatus,
   kUpdateStatusNotConst,
+  kCountUpdateUnfit,
+  kUpdateStatusUnfit,
   kUpdateStatusReturn,
   kUpdateStatusCopies,
-  kUpdateStatusUnfit,
-  kCountUpdateUnfit,
   kDataUnused,
   kPrepareDataUnfit,
   kAnyMessageSuffices,
@@ -198,8 +198,8 @@ enum class Fault : std::uint8_t {
   kRoundMessage,
   kNoConsume,
   kAccumulativeReduction,
-  kConsumeFilter,
   kFilterUnfit,
+  kConsumeFilter,
   kIsActiveUnfit,
   kEndRoundUnfit,
   kNoEndRound,
