@@ -215,8 +215,7 @@ constexpr bool CheckProgram() {
                 "same neighbours might send something else");
   static_assert(kFault != Fault::kAllowsGaussSeidel,
                 "AllowsGaussSeidel has to be `bool AllowsGaussSeidel() const`, of a program with kActivity = kEveryRound "
-                "and a Share, without "
-                "Filter, that does not see all messages");
+                "and a Share, without Filter, that does not see all messages");
   static_assert(kFault != Fault::kCombine,
                 "Measure needs a way to combine: `static Global Combine(Global, Global)` or operator+ on Global; `Global{}` "
                 "is its identity");
