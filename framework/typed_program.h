@@ -117,7 +117,7 @@ class TypedProgram final : public ErasedProgram {
     if constexpr (kFits) {
       traits_.carries = fused::CarriesValues(program);
       if constexpr (fused::kRelaxes<P>) traits_.reads_round = fused::ReadsRound(program);
-      traits_.output_reads_round = Traits<P>::kOutputSeesRound;
+      traits_.output_reads_round = Traits<P>::kOutputTakesRound;
     }
   }
 

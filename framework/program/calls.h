@@ -109,7 +109,7 @@ CHATTY_FN GlobalOf<P> MeasureOf(const P& program, [[maybe_unused]] const ValueOf
     return program.Measure(before, value, vertex, round);
   } else if constexpr (Traits<P>::kMeasuresChange) {
     return program.Measure(before, value, vertex);
-  } else if constexpr (Traits<P>::kMeasureSeesRound) {
+  } else if constexpr (Traits<P>::kMeasureTakesRound) {
     return program.Measure(value, vertex, round);
   } else {
     return program.Measure(value, vertex);
@@ -132,7 +132,7 @@ namespace detail {
 
 template <class P>
 CHATTY_FN auto OutputOfValue(const P& program, const ValueOf<P>& value, [[maybe_unused]] const RoundOf<P>& round) {
-  if constexpr (Traits<P>::kOutputSeesRound) {
+  if constexpr (Traits<P>::kOutputTakesRound) {
     return program.Output(value, round);
   } else if constexpr (Traits<P>::kHasOutput) {
     return program.Output(value);

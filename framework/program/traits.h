@@ -222,20 +222,20 @@ struct Traits {
   static constexpr bool kMeasuresChange = kMeasuresChangeInRound || requires(const P p, const ValueOf<P> v, Vertex x) {
     { p.Measure(v, v, x) } -> std::convertible_to<GlobalOf<P>>;
   };
-  static constexpr bool kMeasureSeesRound =
+  static constexpr bool kMeasureTakesRound =
       kMeasuresChangeInRound || requires(const P p, const ValueOf<P> v, Vertex x, const RoundOf<P> r) {
     { p.Measure(v, x, r) } -> std::convertible_to<GlobalOf<P>>;
   };
   static constexpr bool kHasMeasure =
-      kMeasureSeesRound || kMeasuresChange || requires(const P p, const ValueOf<P> v, Vertex x) {
+      kMeasureTakesRound || kMeasuresChange || requires(const P p, const ValueOf<P> v, Vertex x) {
     { p.Measure(v, x) } -> std::convertible_to<GlobalOf<P>>;
   };
   static constexpr bool kHasEndRound = requires(const P p, RoundOf<P> r) {
     { p.EndRound(r) } -> std::same_as<Next>;
   };
   static constexpr bool kHasPriority = requires(const P p, const ValueOf<P> v) { p.Priority(v); };
-  static constexpr bool kOutputSeesRound = requires(const P p, const ValueOf<P> v, const RoundOf<P> r) { p.Output(v, r); };
-  static constexpr bool kHasOutput = kOutputSeesRound || requires(const P p, const ValueOf<P> v) { p.Output(v); };
+  static constexpr bool kOutputTakesRound = requires(const P p, const ValueOf<P> v, const RoundOf<P> r) { p.Output(v, r); };
+  static constexpr bool kHasOutput = kOutputTakesRound || requires(const P p, const ValueOf<P> v) { p.Output(v); };
   /// @}
   /// Neighbours see something other than the value itself, so it is kept in an array of its own.
   static constexpr bool kSharesSeparately = kHasShare || kHasConsume;

@@ -52,7 +52,7 @@ static_assert(OperatorProgram<Lcc> && !VertexProgram<Lcc>);
 static_assert(OperatorProgram<Triangles> && !VertexProgram<Triangles>);
 static_assert(OperatorProgram<BetweennessCentrality> && !VertexProgram<BetweennessCentrality>);
 static_assert(VertexProgram<KCore> && Traits<KCore>::kHasIsActive && Traits<KCore>::kHasEndRound);
-static_assert(Traits<KCore>::kMeasureSeesRound && !Traits<Mis>::kMeasureSeesRound && Traits<Mis>::kHasMeasure);
+static_assert(Traits<KCore>::kMeasureTakesRound && !Traits<Mis>::kMeasureTakesRound && Traits<Mis>::kHasMeasure);
 static_assert(VertexProgram<Mis> && Traits<Mis>::kEveryRound && Traits<Mis>::kHasShare);
 static_assert(VertexProgram<ShortestPaths> && VertexProgram<Betweenness> && Traits<Betweenness>::kEdges == Edges::kIn);
 static_assert(VertexProgram<WidestPath> && Traits<WidestPath>::kIdempotent);

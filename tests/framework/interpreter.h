@@ -89,7 +89,7 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
           global = CombineGlobal<P>(global, program.Measure(befores[v], values[v], at(v), round));
         } else if constexpr (T::kMeasuresChange) {
           global = CombineGlobal<P>(global, program.Measure(befores[v], values[v], at(v)));
-        } else if constexpr (T::kMeasureSeesRound) {
+        } else if constexpr (T::kMeasureTakesRound) {
           global = CombineGlobal<P>(global, program.Measure(values[v], at(v), round));
         } else {
           global = CombineGlobal<P>(global, program.Measure(values[v], at(v)));
