@@ -1,6 +1,6 @@
 /// \file
-/// Which members a vertex program names, rightly or nearly so. Nothing would ask for a member
-/// that is nearly called as an optional one, and nobody would hear of it: CheckProgram tells. Part of program.h.
+/// Which members a program names, exactly or almost. An almost-right optional member would be ignored silently, so
+/// CheckProgram reports it. Part of program.h.
 #pragma once
 
 #include <type_traits>
@@ -112,7 +112,7 @@ template <class T>
 inline constexpr bool kIsFunction = std::is_member_function_pointer_v<T> ||
                                     (std::is_pointer_v<T> && std::is_function_v<std::remove_pointer_t<T>>);
 
-// Whether P has a member that nothing asks for and that may have been meant to be `Name`, which it has not. A program may
+// Whether P has a member that is never used and that may have been meant to be `Name`, which P does not have. A program may
 // hold parameters of any name, but none is a function.
 #define CHATTY_DETAIL_ANY_FUNCTION(Wrong) \
   || requires { requires kIsFunction<decltype(&P::Wrong)>; }

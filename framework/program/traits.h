@@ -246,8 +246,8 @@ struct Traits {
       kReduction == Reduction::kMin || kReduction == Reduction::kMax || kReduction == Reduction::kOr;
   /// In rounds a halo copy need only remember that it has sent: its owner has had a message as good as any that follows.
   static constexpr bool kSendsOnce = kHasRoundMessage && kSafety == Safety::kMonotone && kIdempotent;
-  /// Rounds take changed vertices in the order of their Priority. What is late does no harm to a monotone program; what asks
-  /// after each round, or says of one round alone what it wants, means rounds as they come.
+  /// Rounds take changed vertices in the order of their Priority, which only monotone programs allow. Filter(value),
+  /// any_message_suffices, Measure and EndRound refer to one whole round, so they exclude it.
   static constexpr bool kOrders = kHasPriority && kSafety == Safety::kMonotone && kIdempotent && kCanPush && !kEveryRound &&
                                   !kHasFilter && !kAnyMessageSuffices && !kHasMeasure && !kHasEndRound;
 };

@@ -21,14 +21,14 @@ struct Vertex {
   EdgeIndex degree = 0;  ///< edges along kBoth: out and in together, those of a symmetric graph once
 };
 
-/// An edge as a program sees it: `source` sends, `target` receives, both global ids, whichever way kEdges runs.
+/// An edge as a program sees it: `source` sends and `target` receives, for each direction of kEdges. Both are global ids.
 template <class W = None>
 struct Edge {
   /// @{
   /// Ids in the whole graph.
   VertexId source, target;
   /// @}
-  /// What the graph says of the edge; 1 where it says nothing.
+  /// The edge's weight; 1 in a graph without weights.
   [[no_unique_address]] W weight;
 };
 
@@ -45,8 +45,8 @@ struct Round {
                                      ///< with Hints::measure_when_quiet G{} as long as any is active
 };
 
-/// How messages to one vertex combine. A message equal to the reduction's identity says nothing: whether UpdateStatus is
-/// called for it alone is not guaranteed.
+/// How messages to one vertex combine. A message equal to the reduction's identity has no effect: UpdateStatus may or may
+/// not be called for it alone.
 enum class Reduction : std::uint8_t {
   kMin,
   kMax,
@@ -54,20 +54,21 @@ enum class Reduction : std::uint8_t {
   kOr,       ///< bitwise, integers only
   kCustom,   ///< ComputeReduce, which must be associative and commutative; needs kIdentity
   kCount,    ///< not pairwise: UpdateStatus sees each different message, in no order, and how often it came; pull only
-  kAny,      ///< of earlier versions: CheckProgram says what to write instead
-  kCollect,  ///< of earlier versions, too
+  kAny,      ///< error: of earlier versions; CheckProgram says to write kMin and a hint
+  kCollect,  ///< error: likewise; CheckProgram says to write kCount
 };
 
 /// In which order a program's updates may run and still be right.
 enum class Safety : std::uint8_t {
   kSynchronous,   ///< rounds only
   kMonotone,      ///< values move one way and late or repeated messages do no harm: the engine `async` runs it
-  kAccumulative,  ///< Consume takes a residual exactly once and sums commute: right in any order: `async` runs it
+  kAccumulative,  ///< Consume takes a residual exactly once, and sums commute: right in any order; `async` runs it on
+                  ///< several devices, and in rounds on one device
 };
 
-/// Who takes part in a round.
+/// Which vertices take part in a round.
 enum class Activity : std::uint8_t {
-  kOnMessage,   ///< vertices whose last UpdateStatus returned true send; who receives is updated
+  kOnMessage,   ///< vertices whose last UpdateStatus returned true send; vertices that receive are updated
   kEveryRound,  ///< every vertex sends and every vertex is updated, whether or not a message came; what UpdateStatus
                 ///< returns does not matter, for a vertex counts as changed when its value's bytes are others
 };
@@ -80,24 +81,24 @@ enum class Next : std::uint8_t {
   kNextPhase,  ///< activate where IsActive holds, in the phase that EndRound wrote to Round::phase, or else the next
 };
 
-/// A program's `static constexpr chatty::Hints kHints{…};`: promises by which engines do less, with the same answer. Each is
-/// false unless the program makes it.
+/// A program's `static constexpr chatty::Hints kHints{…};`: promises by which engines do less work, with the same answer.
+/// Each is false unless the program makes it.
 struct Hints {
   /// In one synchronous round all messages to a vertex are equal: a pull may stop at the first.
   bool any_message_suffices = false;
-  /// Of the messages that Filter accepts, the one from the source of least id is what all of them reduce to: a pull that
-  /// meets sources in that order may leave a row at the first.
+  /// The message with the least source, of those that pass the vertex's filter, is what all of them reduce to. A pull that
+  /// visits sources in this order may stop at the first.
   bool first_in_row_suffices = false;
   /// UpdateStatus replaces the value by the reduction of value and message, and returns whether that is another value:
   /// hardware may update the value in one operation.
   bool update_is_reduction = false;
-  /// EndRound and Output need Round::global only after rounds that leave no vertex active: after others it is Global{}, and
-  /// Measure is not called.
+  /// EndRound and Output need Round::global only after rounds that leave no vertex active. After other rounds it is
+  /// Global{}, and Measure is not called.
   bool measure_when_quiet = false;
-  /// EndRound returns kContinue as long as a vertex is active: it is called only after rounds that leave none.
+  /// EndRound returns kContinue while a vertex is active: it is called only after rounds that leave none.
   bool continues_while_active = false;
-  /// Within a phase a vertex whose in-neighbours' values are what they were a round before gets the same messages again, and
-  /// the same messages again change nothing: the vertex may be left out.
+  /// Within a phase, the same values of a vertex's in-neighbours give it the same messages, and the same messages change
+  /// nothing. A vertex whose in-neighbours have the values of the round before may be skipped.
   bool stationary = false;
 };
 
@@ -137,7 +138,7 @@ enum class Missing : std::uint8_t {
   kDefault,  ///< the vertex keeps what Data{} has
 };
 
-/// One entry of a program's kVertexData: a data member of its Data that is filled from an array with an entry a vertex.
+/// One entry of a program's kVertexData: a data member of its Data that is filled from an array with one entry per vertex.
 template <class Data, class T>
 struct VertexDatum {
   /// What `member` is.
@@ -145,10 +146,10 @@ struct VertexDatum {
   const char* name;  ///< as in --vertex-data name=FILE
   Member member;     ///< the data member to fill
   const char* help;  ///< one line, with the unit
-  /// Whether a run has to be given the array, and the array each vertex.
+  /// Whether a run without the array is refused.
   Presence presence = Presence::kOptional;
-  Missing missing = Missing::kRefused;  ///< see there
-  /// Parameters that have no meaning where the array is given, apart by blanks; "": none.
+  Missing missing = Missing::kRefused;  ///< whether an array without an entry for a vertex is refused
+  /// Names of parameters that the array replaces, separated by blanks; "": none.
   const char* instead_of = "";
 };
 /// Data and T follow from the member.
