@@ -42,8 +42,8 @@ constexpr bool CheckAsynchronous() {
                   "kActivity = kEveryRound: all vertices take part in each round, and an asynchronous engine has no rounds. "
                   "Run it by bsp, or say kOnMessage and let only what changed send");
     static_assert(P::kSafety == Safety::kSynchronous || Traits<P>::kEveryRound || !Traits<P>::kHasEndRound,
-                  "EndRound is asked after each round, and an asynchronous engine has no rounds. Run it by bsp, or let the "
-                  "program fall quiet by itself");
+                  "EndRound is called after each round, and an asynchronous engine has no rounds. Run it by bsp, or let the "
+                  "program become inactive by itself");
     static_assert(P::kSafety != Safety::kMonotone || P::kReduction != Reduction::kSum,
                   "kSafety = kMonotone promises that repeated messages do no harm, and kSum adds them twice. Run it by bsp, "
                   "or keep a residual that Consume takes and say kAccumulative");
@@ -53,7 +53,7 @@ constexpr bool CheckAsynchronous() {
 
 namespace detail {
 
-// A program that does not fit has no output: CheckProgram speaks, and nothing else.
+// A program that does not fit has no output: CheckProgram reports that, and nothing else does.
 template <class P, bool fits = VertexProgram<P>>
 struct OutputOfImpl {
   using type = None;

@@ -150,7 +150,7 @@ constexpr bool CheckProgram() {
                 "const chatty::Round<Global>&) const`, whose Round may be left out; a program with a Data may take a `const "
                 "Data&` as the last parameter");
   static_assert(kFault != Fault::kUpdateStatusReturn,
-                "UpdateStatus returns a bool: whether the neighbours must hear of the vertex in the next round");
+                "UpdateStatus returns a bool: whether the vertex sends in the next round");
   static_assert(kFault != Fault::kUpdateStatusCopies,
                 "UpdateStatus changes the value in place: it takes a `Value&`, not a copy and not a const reference");
   static_assert(
@@ -178,20 +178,21 @@ constexpr bool CheckProgram() {
                 "a kCustom that adds");
   static_assert(
       kFault != Fault::kFilterUnfit,
-      "the program has a Filter that does not fit and would never be asked: `bool Filter(const Value&) const`, `bool "
+      "the program has a Filter that does not fit and would never be called: `bool Filter(const Value&) const`, `bool "
       "Filter(const Value&, Message) const`, or both");
   static_assert(kFault != Fault::kConsumeFilter,
                 "a program with Consume has no Filter: while some vertices give their residual away, others would read the "
                 "values that change");
-  static_assert(kFault != Fault::kIsActiveUnfit,
-                "the program has an IsActive that does not fit and would never be asked: `bool IsActive(const Value&, const "
-                "chatty::Round<Global>&) const`, whose Round may be left out; a program with a Data may take a `const "
-                "Data&` as the last parameter");
+  static_assert(
+      kFault != Fault::kIsActiveUnfit,
+      "the program has an IsActive that does not fit and would never be called: `bool IsActive(const Value&, const "
+      "chatty::Round<Global>&) const`, whose Round may be left out; a program with a Data may take a `const "
+      "Data&` as the last parameter");
   static_assert(kFault != Fault::kEndRoundUnfit,
-                "the program has an EndRound that does not fit and would never be asked: `chatty::Next "
+                "the program has an EndRound that does not fit and would never be called: `chatty::Next "
                 "EndRound(chatty::Round<Global>&) const`");
   static_assert(kFault != Fault::kNoEndRound,
-                "kActivity = kEveryRound never falls quiet by itself: give the program `chatty::Next "
+                "kActivity = kEveryRound never becomes inactive by itself: give the program `chatty::Next "
                 "EndRound(chatty::Round<Global>&) const`");
   static_assert(
       kFault != Fault::kMeasureUnfit,
@@ -205,10 +206,10 @@ constexpr bool CheckProgram() {
                 "a Measure that takes the value before, too, measures updates: it is for kActivity = kEveryRound, without "
                 "kCount or Consume");
   static_assert(kFault != Fault::kMeasureWhenQuiet,
-                "the hint measure_when_quiet is for a program with a Measure whose rounds fall quiet: not for kActivity = "
-                "kEveryRound");
+                "the hint measure_when_quiet is for a program with a Measure that becomes inactive by itself: not for "
+                "kActivity = kEveryRound");
   static_assert(kFault != Fault::kContinuesWhileActive,
-                "the hint continues_while_active is for a program with an EndRound whose rounds fall quiet: not for "
+                "the hint continues_while_active is for a program with an EndRound that becomes inactive by itself: not for "
                 "kActivity = kEveryRound");
   static_assert(kFault != Fault::kStationary,
                 "the hint stationary is for kCount with kActivity = kEveryRound, without Filter and Consume, by which the "
@@ -227,7 +228,7 @@ constexpr bool CheckProgram() {
                 "Output returns what is copied from the devices, one a vertex: a number or a plain struct (not void, no "
                 "std::string, nothing that owns memory)");
   static_assert(kFault != Fault::kPriorityUnfit,
-                "the program has a Priority that does not fit and would never be asked: a number `Priority(const Value&) "
+                "the program has a Priority that does not fit and would never be called: a number `Priority(const Value&) "
                 "const`");
   return kFault == Fault::kNone;
 }

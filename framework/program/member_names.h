@@ -7,8 +7,8 @@
 
 namespace chatty::detail {
 
-// Whether P has a member of a name, whatever its signature: a second base with the same name makes it ambiguous. What tells
-// a member that is missing from one that does not fit.
+// Whether P has a member of a name, whatever its signature: a second base with the same name makes it ambiguous. This
+// distinguishes a missing member from one that does not fit.
 /// @cond
 #define CHATTY_DETAIL_NAMES(Name)                     \
   struct With##Name {                                 \
@@ -45,9 +45,8 @@ CHATTY_DETAIL_NAMES(PrepareData)
 CHATTY_DETAIL_NAMES(kVertexData)
 #undef CHATTY_DETAIL_NAMES
 
-// What a name may have been meant to be. Of each member: its words in another case, a letter left out, two swapped, one more
-// or less at the end, and what other systems call it. The language gives no list of the names that a struct has, so that
-// each has to be asked for.
+// Misspellings of each member: its words in another case, a letter left out, two swapped, one more or less at the end, and
+// what other systems call it. The language gives no list of a struct's members, so each name is tested.
 // clang-format off
 #define CHATTY_DETAIL_LIKE_Share(X)                                                                                         \
   X(share) X(Sare) X(Shre) X(Shae) X(Shar) X(Sahre) X(Shrae) X(Shaer) X(Shares)
@@ -166,7 +165,7 @@ template <class P>
 constexpr void TellOfMisspelling() {
 #define CHATTY_DETAIL_TELL(Name)                                                               \
   static_assert(!Misspells##Name<P>(), "the program has a member that is nearly called " #Name \
-                                       " and that nothing asks for: write `" #Name "`, or call it something else");
+                                       " and that is never used: write `" #Name "`, or call it something else");
   CHATTY_DETAIL_TELL(Share)
   CHATTY_DETAIL_TELL(Consume)
   CHATTY_DETAIL_TELL(Filter)

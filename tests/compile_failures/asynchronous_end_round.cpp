@@ -1,4 +1,4 @@
-// EXPECT: EndRound is asked after each round, and an asynchronous engine has no rounds
+// EXPECT: EndRound is called after each round, and an asynchronous engine has no rounds
 #include <chatty/chatty.h>
 
 struct Program {

@@ -1,4 +1,4 @@
-// EXPECT: the hint continues_while_active is for a program with an EndRound whose rounds fall quiet
+// EXPECT: the hint continues_while_active is for a program with an EndRound that becomes inactive by itself
 #include <chatty/chatty.h>
 
 struct Program {

@@ -1,4 +1,4 @@
-// EXPECT: an EndRound that does not fit and would never be asked: `chatty::Next EndRound
+// EXPECT: an EndRound that does not fit and would never be called: `chatty::Next EndRound
 #include <chatty/chatty.h>
 
 struct Program {

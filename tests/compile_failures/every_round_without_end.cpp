@@ -1,4 +1,4 @@
-// EXPECT: kActivity = kEveryRound never falls quiet by itself
+// EXPECT: kActivity = kEveryRound never becomes inactive by itself
 #include <chatty/chatty.h>
 
 struct Program {

@@ -1,4 +1,4 @@
-// EXPECT: a Filter that does not fit and would never be asked
+// EXPECT: a Filter that does not fit and would never be called
 #include <chatty/chatty.h>
 
 struct Program {

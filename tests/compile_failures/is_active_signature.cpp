@@ -1,4 +1,4 @@
-// EXPECT: an IsActive that does not fit and would never be asked
+// EXPECT: an IsActive that does not fit and would never be called
 #include <chatty/chatty.h>
 
 struct Program {

@@ -1,4 +1,4 @@
-// EXPECT: the hint measure_when_quiet is for a program with a Measure whose rounds fall quiet
+// EXPECT: the hint measure_when_quiet is for a program with a Measure that becomes inactive by itself
 #include <chatty/chatty.h>
 
 struct Program {

@@ -1,4 +1,4 @@
-// EXPECT: the program has a member that is nearly called EndRound and that nothing asks for
+// EXPECT: the program has a member that is nearly called EndRound and that is never used
 #include <chatty/chatty.h>
 
 struct Program {

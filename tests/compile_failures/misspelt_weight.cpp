@@ -1,4 +1,4 @@
-// EXPECT: the program has a member that is nearly called Weight and that nothing asks for
+// EXPECT: the program has a member that is nearly called Weight and that is never used
 #include <chatty/chatty.h>
 
 struct Program {

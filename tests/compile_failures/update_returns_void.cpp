@@ -1,4 +1,4 @@
-// EXPECT: UpdateStatus returns a bool: whether the neighbours must hear
+// EXPECT: UpdateStatus returns a bool: whether the vertex sends in the next round
 #include <chatty/chatty.h>
 
 struct Program {

@@ -51,7 +51,7 @@ struct Sleepy {
   }
 };
 
-/// Counts up for ever: a program that never falls quiet.
+/// Counts up for ever: a program that never becomes inactive.
 struct Restless {
   using Value = std::uint64_t;
   using Message = std::uint64_t;
