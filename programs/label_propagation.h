@@ -11,7 +11,7 @@
 namespace chatty {
 
 /// Every vertex gets the least id of its component. The program is simple and needs no order of messages, but takes as many
-/// rounds as the component's diameter; `cc` hooks trees instead.
+/// rounds as the component's diameter; `cc` uses union-find instead.
 struct LabelPropagation {
   /// @{
   /// The program; docs/writing-a-program.md explains each member.

@@ -19,14 +19,14 @@
 
 namespace chatty {
 
-/// Rank by rounds: new(v) = (1 - damping) / n + damping * (sum over u -> v of old(u) / out_degree(u) + dangling / n), where
+/// Rank by rounds: new(v) = (1 - damping) / n + damping * (sum over u -> v of old(u) / out_degree(u) + dangling / n). Here
 /// dangling is the old rank of all vertices without out-edges. Ranks are stored times n, near 1, where floats are dense, and
 /// summed in double. A vertex computes rank / out_degree once, so that an edge neither reads two values nor divides. Real is
 /// the type of ranks and shares, float or double.
 ///
-/// With `rounds`, exactly these rounds run. With a tolerance only the limit counts, and it does not depend on the base,
-/// which is the part that all vertices get alike: ranks that are scaled to sum to 1 are the same (Del Corso, Gulli and
-/// Romani, 2005). Two choices of the base converge fast, each on other graphs:
+/// With `rounds`, exactly these rounds run. With a tolerance only the limit counts. It does not depend on the base, which is
+/// the part that all vertices get alike: ranks that are scaled to sum to 1 are the same (Del Corso, Gulli and Romani, 2005).
+/// Two choices of the base converge fast, each on other graphs:
 ///
 /// - A base that follows, as above: dangling rank returns in the next round. So the sum of ranks, which in most graphs
 ///   converges last, is correct from the start.

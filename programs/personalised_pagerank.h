@@ -17,9 +17,10 @@
 
 namespace chatty {
 
-/// Rank of walks that begin, and with probability 1 - damping restart, at a vertex drawn from a teleport vector p, which
-/// sums to 1: new(v) = (1 - damping) * p(v) + damping * (sum over u -> v of old(u) / out_degree(u) + dangling * p(v)), where
-/// dangling is the old rank of all vertices without out-edges: walks that end there also restart. The initial ranks are p.
+/// Rank of walks that begin at a vertex drawn from a teleport vector p, which sums to 1. With probability 1 - damping, or
+/// without an out-edge, they restart at such a vertex. new(v) = (1 - damping) * p(v) + damping * (sum over u -> v of old(u)
+/// / out_degree(u) + dangling * p(v)). Here dangling is the old rank of all vertices without out-edges. The initial ranks
+/// are p.
 ///
 /// The vector is vertex data of any scale; or else it has equal values for some sources and 0 for others. Ranks and the
 /// vector are stored times n, as PageRank's are, and summed in double.

@@ -41,15 +41,15 @@ struct PageRankResult {
   double change = 0;         ///< sum over vertices of |new - old| in the last round
 };
 
-/// PageRank (Page, Brin, Motwani and Winograd, 1999) by power iteration in fp64 from 1/n each: new(v) = (1 - damping) / n +
-/// damping * (sum over edges u -> v of old(u) / out_degree(u) + dangling / n), where dangling is the old rank of all
-/// vertices without out-edges, spread evenly every round. Parallel edges count each; weights do not count. Stops after
-/// `rounds`, or after an earlier round whose change is below `tolerance`; 0 runs all rounds. Throws UsageError unless 0 <=
-/// damping < 1.
+/// PageRank (Page, Brin, Motwani and Winograd, 1999) by power iteration in fp64 from 1/n each. new(v) = (1 - damping) / n +
+/// damping * (sum over edges u -> v of old(u) / out_degree(u) + dangling / n). Here dangling is the old rank of all vertices
+/// without out-edges; each round spreads it evenly. Parallel edges count each; weights do not count. Stops after `rounds`,
+/// or after an earlier round whose change is below `tolerance`; 0 runs all rounds. Throws UsageError unless 0 <= damping <
+/// 1.
 PageRankResult SerialPageRank(const Graph& graph, double damping = 0.85, std::uint32_t rounds = 20, double tolerance = 0.0);
 
-/// Personalised PageRank by power iteration in fp64 from p, which is `teleport` scaled to the sum 1: new(v) = (1 - damping +
-/// damping * dangling) * p(v) + damping * sum over edges u -> v of old(u) / out_degree(u), where dangling is the old rank of
+/// Personalised PageRank by power iteration in fp64 from p, which is `teleport` scaled to the sum 1. new(v) = (1 - damping +
+/// damping * dangling) * p(v) + damping * sum over edges u -> v of old(u) / out_degree(u). Here dangling is the old rank of
 /// all vertices without out-edges. Stops as SerialPageRank does. Throws UsageError unless 0 <= damping < 1, and unless
 /// `teleport` has a finite number for each vertex, none is negative, and one is positive.
 PageRankResult SerialPersonalisedPageRank(const Graph& graph, std::span<const double> teleport, double damping = 0.85,

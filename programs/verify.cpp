@@ -174,7 +174,7 @@ Verdict CheckDistances(const Graph& graph, VertexId source, std::span<const Dist
                 graph.edges());
 }
 
-// A concurrent union-find: a compare-and-swap links a root below a lesser root, so a root is the least of its set.
+// A concurrent union-find: a compare-and-swap makes a lesser root the parent of a root, so a root is the least of its set.
 class Forest {
  public:
   explicit Forest(VertexId vertices) : parents_(vertices) { std::iota(parents_.begin(), parents_.end(), VertexId{0}); }
@@ -183,9 +183,9 @@ class Forest {
     for (;;) {
       const VertexId parent = At(v).load(std::memory_order_relaxed);
       if (parent == v) return v;
-      const VertexId above = At(parent).load(std::memory_order_relaxed);
-      if (above != parent) At(v).store(above, std::memory_order_relaxed);  // path halving; any ancestor is valid
-      v = above;
+      const VertexId ancestor = At(parent).load(std::memory_order_relaxed);
+      if (ancestor != parent) At(v).store(ancestor, std::memory_order_relaxed);  // path halving; any ancestor is valid
+      v = ancestor;
     }
   }
 

@@ -1,7 +1,7 @@
 /// \file
-/// Verifiers: each decides from the graph alone whether a result is correct, by properties that only the correct result has
-/// (the rules of the GAP benchmark suite and of Graph500, completed to proofs), without a reference run. All are parallel
-/// and take time linear in vertices and edges, except where noted.
+/// Verifiers. Each decides from the graph alone whether a result is correct, without a reference run, by properties that
+/// only the correct result has. These are the rules of the GAP benchmark suite and of Graph500, completed to proofs. All
+/// verifiers are parallel and take time linear in vertices and edges, unless their comments give another time.
 ///
 /// The verdict on a wrong result names the least vertex, or its first edge, that shows the error, in the file's own ids. A
 /// verifier throws UsageError for an invalid question: a source that is not a vertex, negative weights. A result whose
@@ -19,9 +19,11 @@
 
 namespace chatty {
 
-/// BFS levels along out-edges, kInfinity<uint32_t> for unreached. Requires: level 0 at the source only; along each edge from
-/// a reached vertex the level grows by at most one (so no level is too large, and no reachable vertex is missing); every
-/// other reached vertex has an in-neighbour one level up (so none is too small).
+/// BFS levels along out-edges, kInfinity<uint32_t> for unreached. Requires:
+/// - level 0 at the source only;
+/// - along each edge from a reached vertex the level grows by at most one (so no level is too large, and no reachable vertex
+///   is missing);
+/// - every other reached vertex has an in-neighbour one level up (so none is too small).
 Verdict VerifyBfsLevels(const Graph& graph, VertexId source, std::span<const std::uint32_t> levels);
 
 /// BFS parents: the source is its own parent, kNoVertex for unreached. Requires: each edge parent -> child exists; the
@@ -31,8 +33,11 @@ Verdict VerifyBfsParents(const Graph& graph, VertexId source, std::span<const Ve
                          std::span<const std::uint32_t> levels = {});
 
 /// Shortest distances along out-edges, kInfinity<Distance> for unreached; weight 1 without weights. Distance is int32_t,
-/// uint32_t, int64_t, float or double. Requires, exactly: 0 at the source; d(v) <= d(u) + w on every edge (none too large);
-/// and that the tight edges, those with d(v) == d(u) + w, lead from the source to every reached vertex (none too small).
+/// uint32_t, int64_t, float or double. Requires, exactly:
+/// - 0 at the source;
+/// - d(v) <= d(u) + w on every edge (none too large);
+/// - tight edges, those with d(v) == d(u) + w, lead from the source to every reached vertex (none too small).
+///
 /// Edges of zero weight, or of a weight that a float sum absorbs, may be tight in an unsupported cycle; the verifier
 /// therefore traverses them only from supported vertices. Floating-point sums are made in Distance, where the result is
 /// unique (see SerialSssp), so there is no tolerance. Throws UsageError for negative weights and for integer distances over
@@ -40,16 +45,19 @@ Verdict VerifyBfsParents(const Graph& graph, VertexId source, std::span<const Ve
 template <class Distance>
 Verdict VerifySssp(const Graph& graph, VertexId source, std::span<const Distance> distances);
 
-/// Weakly connected components, labelled by least ids. Requires: a label is at most its vertex's id and is its own label;
-/// the ends of every edge have the same label (so components are not split); the number of labels equals that of components
-/// in an independent union-find (so none are merged).
+/// Weakly connected components, labelled by least ids. Requires:
+/// - a label is at most its vertex's id and is its own label;
+/// - the ends of every edge have the same label (so components are not split);
+/// - the number of labels equals that of components in an independent union-find (so none are merged).
 Verdict VerifyComponents(const Graph& graph, std::span<const VertexId> labels);
 
-/// PageRank at its fixed point; Rank is float or double. Requires: ranks finite and above 0; their sum within tolerance / (1
-/// - damping) of 1, and within `sum_bound`, which is for ranks that have been scaled; and, computed in fp64, the residual
-/// sum over v of |r(v) - ((1 - damping + damping * dangling) / n + damping * sum over u -> v of r(u) / out_degree(u))| at
-/// most `tolerance`. Then r is within tolerance / (1 - damping) of the exact ranks in L1. Builds the in-edges of a directed
-/// graph.
+/// PageRank at its fixed point; Rank is float or double. Requires:
+/// - ranks finite and above 0;
+/// - their sum within tolerance / (1 - damping) of 1, and within `sum_bound`, which is for ranks that have been scaled;
+/// - in fp64, a residual of at most `tolerance`: the sum over v of |r(v) - ((1 - damping + damping * dangling) / n +
+///   damping * sum over u -> v of r(u) / out_degree(u))|.
+///
+/// Then r is within tolerance / (1 - damping) of the exact ranks in L1. Builds the in-edges of a directed graph.
 template <class Rank>
 Verdict VerifyPageRank(const Graph& graph, std::span<const Rank> ranks, double damping, double tolerance,
                        double sum_bound = std::numeric_limits<double>::infinity());

@@ -6,8 +6,8 @@
 
 #include "../reference.h"
 
-/// For each vertex the width of the widest path from `source`; a path is as wide as its narrowest edge: the bottleneck
-/// shortest path of Pollack (Operations Research 8, 1960). 0 if there is no path; infinity at the source.
+/// For each vertex the width of the widest path from `source`, or 0 if there is no path; infinity at the source. A path is
+/// as wide as its narrowest edge: the bottleneck shortest path of Pollack (Operations Research 8, 1960).
 ///
 /// Demonstrates SSSP with (max, min) in place of (min, +), a monotone program whose results are exact weights of the graph.
 /// Integer weights above 2^24 are rounded when they are read as floats.

@@ -1,10 +1,10 @@
 // Widths of widest paths from a source, which are bottleneck shortest paths (Pollack, Operations Research 8, 1960), on a
-// distributed worklist. Compared with a serial search that goes on at the widest vertex.
+// distributed worklist. The result is compared with a serial search that always continues at the widest vertex.
 //
 //   bottleneck_paths [GRAPH|- [DEVICES [SOURCE]]]      bottleneck_paths road.gr host:4 17      bottleneck_paths road.gr cuda
 //
-// A path is as wide as its narrowest edge. An item is a vertex with the width of a path to it, and stands for the search to
-// go on there. Wide items go first, softly: a vertex may improve several times.
+// A path is as wide as its narrowest edge. An item is a vertex with the width of a path to it; the search continues there.
+// The order of items, the widest first, is not strict: a vertex may improve several times.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>

@@ -2,9 +2,9 @@
 //
 //   residual_pagerank [GRAPH|- [DEVICES]]      residual_pagerank web.mtx host:4      residual_pagerank web.mtx cuda:0,1
 //
-// A vertex has a rank and a residual, which is rank that its out-neighbours have not heard of. Its item takes the residual
-// whole, adds it to the rank, and sends damping times it along the edges. A vertex has an item while its residual is above
-// the tolerance, and never two: whoever lifts the residual above it makes the item.
+// A vertex has a rank and a residual, which is rank that it has not yet sent to its out-neighbours. Its item takes the
+// residual, adds it to the rank, and sends damping times it along the edges. A vertex has one item while its residual is
+// above the tolerance: the addition that raises the residual above it creates the item.
 #include <chatty/programs/pagerank.h>
 
 #include <array>
@@ -19,20 +19,20 @@
 struct ResidualPageRank {
   struct Item {
     chatty::VertexId vertex;
-    double share = 0;  // of a vertex's residual, on its way to an out-neighbour
+    double share = 0;  // of a vertex's residual, for an out-neighbour
   };
   using Halves = std::array<std::uint32_t, 2>;
   struct Message {
     std::uint32_t index;  // of the vertex among those of the receiver
-    Halves share;         // 12 bytes: a double would be aligned, and 16
+    Halves share;         // 12 bytes; with an aligned double there would be 16
   };
 
   worklists::Rows rows;
   worklists::Ranges ranges;
   double *ranks, *residuals;  // by own vertex
-  double* unsent;             // by vertex of other devices: shares that wait for more
+  double* unsent;             // by vertex of other devices: shares that are not sent yet
   std::uint64_t* taken;       // residuals that this device has taken
-  double waits;               // up to so much of a vertex waits at each device, together the tolerance
+  double waits;               // maximum unsent share of a vertex on each device; the tolerance over all devices
   double damping = 0.85, tolerance = 1e-6;
 
   template <class Context>
@@ -53,7 +53,7 @@ struct ResidualPageRank {
   CHATTY_FN double Priority(const Item& item) const {
     return -std::log2(chatty::atomics::Load(residuals + (item.vertex - rows.begin)));
   }
-  /// Shares wait at the sender until they are worth a message, and whoever lifts them above that sends it.
+  /// The sender combines shares until their sum is above `waits`. The addition that raises it above that sends it.
   CHATTY_FN bool OnSend(const Item& item, std::uint32_t) const {
     const double before = chatty::atomics::Add<true>(unsent + item.vertex, item.share);
     return before <= waits && before + item.share > waits;
@@ -80,7 +80,7 @@ int main(int argc, char** argv) try {
   worklists::Devices devices(graph, argc > 2 ? argv[2] : "host:2");
   const std::size_t count = devices.all.size();
 
-  // Ranks are times the number of vertices, and at first all residual.
+  // Ranks are stored times the number of vertices. At first all rank is residual.
   ResidualPageRank first{};
   first.ranges = devices.ranges;
   first.waits = first.tolerance / static_cast<double>(count);
@@ -103,10 +103,11 @@ int main(int argc, char** argv) try {
     programs[d].taken = taken_on[d].data();
     for (chatty::VertexId v = rows[d].begin(); v < rows[d].end(); ++v) seeds[d].push_back({v});
   }
-  // A residual half as large is in the next step.
+  // Each bucket has the residuals within a factor of 2.
   const auto statistics = chatty::RunWorklist<ResidualPageRank>(devices.all, programs, seeds, {.width = 1});
 
-  // Residuals are neither lost nor taken twice: what vertices had at first is in ranks, less what these have sent, or waits.
+  // Residuals are neither lost nor taken twice: the initial residuals equal the ranks, less what these have sent, and the
+  // unsent shares.
   double left = (1 - first.damping) * graph.vertices();
   std::vector<double> ranks(graph.vertices(), 0.0);
   std::uint64_t takes = 0;

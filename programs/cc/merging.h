@@ -25,9 +25,11 @@ struct LinkTrees {
   }
 };
 
-/// A forest in few words: most vertices are roots or in the largest component. In this order: the number of pairs; the
-/// largest component's root; a bit per vertex, set if its root is that one and it is not a root itself; a pair, vertex and
-/// root, for each other vertex that is not a root.
+/// A forest in few words: most vertices are roots or in the largest component. It has, in this order:
+/// - the number of pairs;
+/// - the largest component's root;
+/// - a bit per vertex, set if that is its root and not itself;
+/// - a pair, vertex and root, for each other vertex that is not a root.
 struct CompressedForest {
   VertexId* ids;
   VertexId vertices;
