@@ -1,7 +1,7 @@
 /// \file
-/// The vertex-program concept: what a user writes, what each optional member switches on, and what a program that does not
-/// fit is told. The four names InitVertex, ComputeScatter, ComputeReduce and UpdateStatus are ChattyGraph's published
-/// interface; `Share` is its shared vertex; `Filter` is Groute's halo filter and Beamer's unvisited test in one.
+/// The vertex-program concept: what a user writes, what each optional member enables, and the errors of a program that does
+/// not fit. The four names InitVertex, ComputeScatter, ComputeReduce and UpdateStatus are ChattyGraph's published interface;
+/// `Share` is its shared vertex; `Filter` is Groute's halo filter and Beamer's unvisited test in one.
 #pragma once
 
 #include "chatty/core/atomics.h"

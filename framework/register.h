@@ -51,7 +51,7 @@ class Entry final : public RegisteredProgram {
   static_assert(!kTotals || std::tuple_size_v<Variants> == 1, "variants may have values of different types");
 
  public:
-  explicit Entry(std::string name) : name_(std::move(name)) { detail::TellOfRetired<Representative>(); }
+  explicit Entry(std::string name) : name_(std::move(name)) { detail::RejectRetired<Representative>(); }
   std::string_view name() const override { return name_; }
   std::string_view summary() const override { return InfoOf<Representative>().summary; }
   std::vector<ParameterInfo> parameters() const override {

@@ -6,18 +6,19 @@
 
 namespace chatty {
 
-/// For a program that does not fit, fails to compile with one sentence, about its first fault. Returns whether P fits, so
-/// that callers can leave alone what would only add noise to that sentence.
+/// For a program that does not fit, fails to compile with one sentence, about its first fault. Returns whether P fits.
+/// Callers then skip code whose errors would follow from that fault.
 template <class P>
 constexpr bool CheckProgram() {
   using detail::Fault;
   constexpr Fault kFault = detail::FindFault<P>();
-  // One at a time: who mends the first often mends the next, and the sentence stands on the first line of the output.
+  // One at a time: a change that corrects the first often corrects the next, and the sentence is on the first line of
+  // output.
   static_assert(kFault != Fault::kProgramNotPlain,
-                "a vertex program travels to devices by value: it is a struct that holds plain parameters only (no "
+                "a vertex program is copied to devices by value: it is a struct that holds plain parameters only (no "
                 "std::string, no std::vector, no virtual functions)");
-  if constexpr (kFault == Fault::kRetired) detail::TellOfRetired<P>();
-  if constexpr (kFault == Fault::kMisspelt) detail::TellOfMisspelling<P>();
+  if constexpr (kFault == Fault::kRetired) detail::RejectRetired<P>();
+  if constexpr (kFault == Fault::kMisspelt) detail::RejectMisspelling<P>();
   static_assert(kFault != Fault::kNoValue, "a vertex program has a public `using Value = …;`, what a vertex keeps");
   static_assert(kFault != Fault::kNoMessage, "a vertex program has a public `using Message = …;`, what an edge carries");
   static_assert(kFault != Fault::kNotStatic,
@@ -50,9 +51,10 @@ constexpr bool CheckProgram() {
   static_assert(kFault != Fault::kSharedNotPlain,
                 "Shared must be trivially copyable and default constructible, for it is moved as bytes: no std::vector, no "
                 "std::string, nothing that owns memory");
-  static_assert(kFault != Fault::kPointer,
-                "Value, Message and Shared hold no pointers: they travel to other devices, where an address means nothing; "
-                "keep an id or the data itself");
+  static_assert(
+      kFault != Fault::kPointer,
+      "Value, Message and Shared hold no pointers: they are copied to other devices, where an address means nothing; "
+      "keep an id or the data itself");
   static_assert(kFault != Fault::kDataNotPlain,
                 "Data must be trivially copyable and default constructible: it is moved as bytes, and vertices without an "
                 "entry get what `Data{}` has");

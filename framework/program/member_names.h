@@ -162,31 +162,31 @@ constexpr bool MisspellsMember() {
 
 // Fails to compile, once for each such member.
 template <class P>
-constexpr void TellOfMisspelling() {
-#define CHATTY_DETAIL_TELL(Name)                                                               \
+constexpr void RejectMisspelling() {
+#define CHATTY_DETAIL_REJECT(Name)                                                             \
   static_assert(!Misspells##Name<P>(), "the program has a member that is nearly called " #Name \
                                        " and that is never used: write `" #Name "`, or call it something else");
-  CHATTY_DETAIL_TELL(Share)
-  CHATTY_DETAIL_TELL(Consume)
-  CHATTY_DETAIL_TELL(Filter)
-  CHATTY_DETAIL_TELL(AllowsGaussSeidel)
-  CHATTY_DETAIL_TELL(RoundMessage)
-  CHATTY_DETAIL_TELL(IsActive)
-  CHATTY_DETAIL_TELL(Measure)
-  CHATTY_DETAIL_TELL(EndRound)
-  CHATTY_DETAIL_TELL(Output)
-  CHATTY_DETAIL_TELL(Priority)
-  CHATTY_DETAIL_TELL(Combine)
-  CHATTY_DETAIL_TELL(kEdges)
-  CHATTY_DETAIL_TELL(kActivity)
-  CHATTY_DETAIL_TELL(kHints)
-  CHATTY_DETAIL_TELL(kInfo)
-  CHATTY_DETAIL_TELL(kParameters)
-  CHATTY_DETAIL_TELL(Weight)
-  CHATTY_DETAIL_TELL(Shared)
-  CHATTY_DETAIL_TELL(Global)
-  CHATTY_DETAIL_TELL(Input)
-#undef CHATTY_DETAIL_TELL
+  CHATTY_DETAIL_REJECT(Share)
+  CHATTY_DETAIL_REJECT(Consume)
+  CHATTY_DETAIL_REJECT(Filter)
+  CHATTY_DETAIL_REJECT(AllowsGaussSeidel)
+  CHATTY_DETAIL_REJECT(RoundMessage)
+  CHATTY_DETAIL_REJECT(IsActive)
+  CHATTY_DETAIL_REJECT(Measure)
+  CHATTY_DETAIL_REJECT(EndRound)
+  CHATTY_DETAIL_REJECT(Output)
+  CHATTY_DETAIL_REJECT(Priority)
+  CHATTY_DETAIL_REJECT(Combine)
+  CHATTY_DETAIL_REJECT(kEdges)
+  CHATTY_DETAIL_REJECT(kActivity)
+  CHATTY_DETAIL_REJECT(kHints)
+  CHATTY_DETAIL_REJECT(kInfo)
+  CHATTY_DETAIL_REJECT(kParameters)
+  CHATTY_DETAIL_REJECT(Weight)
+  CHATTY_DETAIL_REJECT(Shared)
+  CHATTY_DETAIL_REJECT(Global)
+  CHATTY_DETAIL_REJECT(Input)
+#undef CHATTY_DETAIL_REJECT
 }
 /// @endcond
 

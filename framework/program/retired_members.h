@@ -20,7 +20,7 @@ inline constexpr bool kNever = false;
 
 // Fails to compile for the first such member of P, a program of any kind.
 template <class P>
-constexpr void TellOfRetired() {
+constexpr void RejectRetired() {
   if constexpr (requires { P::kFirstSuffices; }) {
     static_assert(kNever<P>,
                   "kFirstSuffices is a hint now: write `static constexpr chatty::Hints kHints{.any_message_suffices = "

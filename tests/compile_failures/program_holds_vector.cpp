@@ -1,4 +1,4 @@
-// EXPECT: a vertex program travels to devices by value
+// EXPECT: a vertex program is copied to devices by value
 #include <chatty/chatty.h>
 
 #include <vector>

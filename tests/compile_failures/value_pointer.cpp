@@ -1,4 +1,4 @@
-// EXPECT: hold no pointers: they travel to other devices
+// EXPECT: hold no pointers: they are copied to other devices
 #include <chatty/chatty.h>
 
 struct Program {
