@@ -18,6 +18,11 @@
 namespace chatty {
 namespace {
 
+/// Null of a program on operators.
+const ProgramTraits* TraitsOf(const ProgramOfRun& program) {
+  return program.program != nullptr ? &program.program->traits() : nullptr;
+}
+
 /// Throws UsageError with the reason if an asynchronous engine cannot run the program.
 void CheckAsynchronous(const ProgramTraits& traits) {
   if (!traits.asynchronous) {
@@ -116,7 +121,7 @@ double LevelsOfRunTogether(Session& session, const RunOptions& options, const Pr
   if (!RowsOf(async).together) return 0;
   const DeviceKind kind = session.device(0).kind();
   for (const ProgramOfRun& program : programs(options, session.device_count())) {
-    const ProgramTraits* const traits = program.program != nullptr ? &program.program->traits() : nullptr;
+    const ProgramTraits* const traits = TraitsOf(program);
     if (traits == nullptr || !traits->asynchronous || traits->safety != Safety::kMonotone || traits->carries ||
         traits->output_reads_round) {
       return 0;
@@ -136,21 +141,23 @@ bool MakesWideRounds(const Session& session, const ProgramTraits& traits, const 
          traits.gpu_fused->wide_rounds && plan.engine == EngineKind::kBsp && plan.directions.push;
 }
 
-/// Decides FusedUse. A fused engine reads forward edges, which a symmetric graph has in any case.
-void PlanFused(const Session& session, const ProgramTraits& traits, const RunOptions& options, ProgramPlan& plan) {
-  const auto none = [&](std::string_view why) { plan.fused_why = why; };
-  plan.rows.wide_rounds = plan.rows.wide_rounds && MakesWideRounds(session, traits, plan);
-  if (session.device_count() > 1) {
-    const std::string_view why = WhyNotTogether(session, traits, options, plan);
-    plan.rows.together = why.empty();
-    const std::string_view why_not_rounds =
-        plan.rows.together ? why : WhyNotRoundsTogether(session, traits, options, plan, why);
-    plan.rows.rounds_together = !plan.rows.together && why_not_rounds.empty();
-    if (!plan.rows.together && !plan.rows.rounds_together) return none(why_not_rounds);
-    plan.fused = plan.rows.together ? FusedUse::kTogether : FusedUse::kBetweenRounds;
-    plan.fused_why = "the devices address each other's memory";
-    return;
+/// Decides FusedUse on several devices: the whole run together, or rounds that they make together.
+void PlanFusedOfSeveral(const Session& session, const ProgramTraits& traits, const RunOptions& options, ProgramPlan& plan) {
+  const std::string_view host_driven = WhyNotTogether(session, traits, options, plan);
+  plan.rows.together = host_driven.empty();
+  plan.rows.rounds_together = false;
+  if (!plan.rows.together) {
+    plan.fused_why = WhyNotRoundsTogether(session, traits, options, plan, host_driven);
+    plan.rows.rounds_together = plan.fused_why.empty();
+    if (!plan.rows.rounds_together) return;
   }
+  plan.fused = plan.rows.together ? FusedUse::kTogether : FusedUse::kBetweenRounds;
+  plan.fused_why = "the devices address each other's memory";
+}
+
+/// Decides FusedUse on one device. A fused engine reads forward edges, which a symmetric graph has in any case.
+void PlanFusedOfOne(const Session& session, const ProgramTraits& traits, const RunOptions& options, ProgramPlan& plan) {
+  const auto none = [&](std::string_view why) { plan.fused_why = why; };
   plan.rows.together = plan.rows.rounds_together = false;
   const bool gpu = session.device(0).kind() == DeviceKind::kCuda;
   const std::optional<FusedTraits>& engine = gpu ? traits.gpu_fused : traits.host_fused;
@@ -177,9 +184,14 @@ void PlanFused(const Session& session, const ProgramTraits& traits, const RunOpt
   plan.fused_why = "the device has the whole graph";
 }
 
-/// Null of a program on operators.
-const ProgramTraits* TraitsOf(const ProgramOfRun& program) {
-  return program.program != nullptr ? &program.program->traits() : nullptr;
+/// Decides who makes rounds and which part of the run a fused engine has.
+void PlanFused(const Session& session, const ProgramTraits& traits, const RunOptions& options, ProgramPlan& plan) {
+  plan.rows.wide_rounds = plan.rows.wide_rounds && MakesWideRounds(session, traits, plan);
+  if (session.device_count() > 1) {
+    PlanFusedOfSeveral(session, traits, options, plan);
+  } else {
+    PlanFusedOfOne(session, traits, options, plan);
+  }
 }
 
 /// The transports of a program on several devices.
