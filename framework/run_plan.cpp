@@ -90,15 +90,16 @@ std::string_view WhyNotTogether(const Session& session, const ProgramTraits& tra
 }
 
 /// Why the devices do not make rounds together; empty if they do. `host_driven`: why no fused engine has the whole run.
+/// `no_room`: RunOptions::rounds_together is false because memory has no room for such rounds.
 std::string_view WhyNotRoundsTogether(const Session& session, const ProgramTraits& traits, const RunOptions& options,
-                                      const ProgramPlan& plan, std::string_view host_driven) {
+                                      const ProgramPlan& plan, std::string_view host_driven, bool no_room) {
   if (plan.engine != EngineKind::kBsp || session.device(0).kind() != DeviceKind::kCuda) return host_driven;
   if (!traits.gpu_fused || !traits.gpu_fused->rounds_together) return "the program has no such engine for parts of a graph";
   if (!options.comm.chooses() || options.transport_factory) return "a transport is asked for";
   if (options.trace != nullptr) return "the trace has a span for each round";
   if (options.explain) return "the buffers of rounds are to be explained";
   if (!plan.directions.push) return "rounds only pull, and a fused engine needs forward edges";
-  if (!options.rounds_together) return "the host is to drive each round, or memory has no room for more";
+  if (!options.rounds_together) return no_room ? "memory has no room for such rounds" : "the host is to drive each round";
   for (std::size_t a = 0; a < session.device_count(); ++a) {
     std::size_t sharing = 0;
     for (std::size_t b = 0; b < session.device_count(); ++b) {
@@ -141,13 +142,14 @@ bool MakesWideRounds(const Session& session, const ProgramTraits& traits, const 
          traits.gpu_fused->wide_rounds && plan.engine == EngineKind::kBsp && plan.directions.push;
 }
 
-/// Decides FusedUse on several devices: the whole run together, or rounds that they make together.
-void PlanFusedOfSeveral(const Session& session, const ProgramTraits& traits, const RunOptions& options, ProgramPlan& plan) {
+/// Decides FusedUse on several devices: the whole run together, or rounds that they make together. `no_room`: as above.
+void PlanFusedOfSeveral(const Session& session, const ProgramTraits& traits, const RunOptions& options, bool no_room,
+                        ProgramPlan& plan) {
   const std::string_view host_driven = WhyNotTogether(session, traits, options, plan);
   plan.rows.together = host_driven.empty();
   plan.rows.rounds_together = false;
   if (!plan.rows.together) {
-    plan.fused_why = WhyNotRoundsTogether(session, traits, options, plan, host_driven);
+    plan.fused_why = WhyNotRoundsTogether(session, traits, options, plan, host_driven, no_room);
     plan.rows.rounds_together = plan.fused_why.empty();
     if (!plan.rows.rounds_together) return;
   }
@@ -156,7 +158,8 @@ void PlanFusedOfSeveral(const Session& session, const ProgramTraits& traits, con
 }
 
 /// Decides FusedUse on one device. A fused engine reads forward edges, which a symmetric graph has in any case.
-void PlanFusedOfOne(const Session& session, const ProgramTraits& traits, const RunOptions& options, ProgramPlan& plan) {
+void PlanFusedOfOne(const Session& session, const ProgramTraits& traits, const RunOptions& options, bool no_room,
+                    ProgramPlan& plan) {
   const auto none = [&](std::string_view why) { plan.fused_why = why; };
   plan.rows.together = plan.rows.rounds_together = false;
   const bool gpu = session.device(0).kind() == DeviceKind::kCuda;
@@ -166,7 +169,7 @@ void PlanFusedOfOne(const Session& session, const ProgramTraits& traits, const R
     return none("rounds only pull, and a fused engine needs forward edges");
   if (!engine->keeps_rounds && !plan.rows.fuses) {
     constexpr std::string_view kAsked = "rounds are asked for, by execution, direction or max_rounds";
-    const std::string_view why = WhyNotRoundsTogether(session, traits, options, plan, kAsked);
+    const std::string_view why = WhyNotRoundsTogether(session, traits, options, plan, kAsked, no_room);
     plan.rows.rounds_together = why.empty();
     if (!why.empty()) return none(why);
     plan.fused = FusedUse::kBetweenRounds;
@@ -185,12 +188,13 @@ void PlanFusedOfOne(const Session& session, const ProgramTraits& traits, const R
 }
 
 /// Decides who makes rounds and which part of the run a fused engine has.
-void PlanFused(const Session& session, const ProgramTraits& traits, const RunOptions& options, ProgramPlan& plan) {
+void PlanFused(const Session& session, const ProgramTraits& traits, const RunOptions& options, bool no_room,
+               ProgramPlan& plan) {
   plan.rows.wide_rounds = plan.rows.wide_rounds && MakesWideRounds(session, traits, plan);
   if (session.device_count() > 1) {
-    PlanFusedOfSeveral(session, traits, options, plan);
+    PlanFusedOfSeveral(session, traits, options, no_room, plan);
   } else {
-    PlanFusedOfOne(session, traits, options, plan);
+    PlanFusedOfOne(session, traits, options, no_room, plan);
   }
 }
 
@@ -364,7 +368,7 @@ RunPlan PlanRun(Session& session, const RunOptions& asked, const ProgramsOfRun& 
     one.frontier = FrontierOf(plan.kind);
     if (traits != nullptr) {
       one.buckets = PlanBuckets(session.graph(), *traits, program.options, plan.kind, devices);
-      PlanFused(session, *traits, program.options, one);
+      PlanFused(session, *traits, program.options, plan.rounds_together != options.rounds_together, one);
       if (levels > 0)
         one.why = fmt::format("the graph has about {:.0f} levels, each of which would cost an exchange", levels);
       if (plan.execution != options.execution) {

@@ -1,6 +1,7 @@
 /// \file
-/// The plan of a run: all decisions before anything is allocated on a device, as a value. PlanRun is the one function that
-/// checks options, programs, devices and memory; jobs and engines take its decisions.
+/// The plan of a run: all decisions before anything is allocated on a device, as a value. PlanRun alone makes plans, after
+/// it has checked options, programs, devices and memory; jobs and engines take its decisions. CheckRunOptions and
+/// CheckProgramOptions check what needs no graph, also before one is loaded.
 #pragma once
 
 #include <cstddef>
@@ -65,12 +66,14 @@ struct ProgramPlan {
 
 /// The decisions about a run. Equal options, graphs, devices, free memory and costs give equal plans.
 struct RunPlan {
-  DeviceKind kind = DeviceKind::kHost;              ///< of all devices
-  std::vector<std::string> devices;                 ///< their labels
-  std::string partition;                            ///< how the graph was divided among them
-  CommSpec comm;                                    ///< as asked for
-  LinkMask links;                                   ///< as asked for
-  Execution execution = Execution::kAuto;           ///< as asked for; kBsp if memory has no room for a fused run
+  DeviceKind kind = DeviceKind::kHost;  ///< of all devices
+  std::vector<std::string> devices;     ///< their labels
+  std::string partition;                ///< how the graph was divided among them
+  CommSpec comm;                        ///< as asked for
+  LinkMask links;                       ///< as asked for
+  /// As asked for. In place of kAuto: kAsync where the graph has many levels and several devices can run together; kBsp if
+  /// memory has no room for a fused run.
+  Execution execution = Execution::kAuto;
   Records records = Records::kAuto;                 ///< as asked for; kNever if memory has no room for them
   bool wide_frontiers = false;                      ///< so RunOptions::relax_together is false
   bool rounds_together = true;                      ///< as asked for; false if memory has no room for it

@@ -530,7 +530,7 @@ TEST_P(RoundsTogetherTest, ThePlanSaysWhoDrivesRounds) {
   }
   EXPECT_EQ(plan.fused, FusedUse::kBetweenRounds) << plan.fused_why;
   EXPECT_EQ(plan.fused_why, "the devices address each other's memory");
-  EXPECT_EQ(of(Rounds(false)).fused_why, "the host is to drive each round, or memory has no room for more");
+  EXPECT_EQ(of(Rounds(false)).fused_why, "the host is to drive each round");
   RunOptions named;
   named.comm = ParseCommSpec("staged");
   EXPECT_EQ(of(named).fused_why, "a transport is asked for");
