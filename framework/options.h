@@ -125,6 +125,9 @@ struct RunOptions {
   /// If set, the first device's thread calls it after each round and waits for it: store the values and return. Rounds that
   /// a device runs without the host are reported at their end; rounds of `async` are not.
   std::function<void(const RoundProgress&)> on_round{};
+  /// With on_round, the host drives rounds of any width, which a GPU's kernel would else make (RowOptions::wide_rounds).
+  /// false: the plan is that of a run without on_round, and on_round does not get the rounds of such a kernel.
+  bool reports_each_round = true;
 };
 
 /// The part of `options` that prepares rows. Runs that have rounds alone make no fused engine.
@@ -134,7 +137,8 @@ inline RowOptions RowsOf(const RunOptions& options) {
   const bool without_transports =
       options.comm.chooses() && options.trace == nullptr && !options.explain && !options.transport_factory;
   const bool async = options.execution == Execution::kAsync;
-  const bool reports_rounds = options.trace != nullptr || options.explain || options.on_round;
+  const bool reports_rounds =
+      options.trace != nullptr || options.explain || (options.on_round && options.reports_each_round);
   return {options.tiling,
           options.records,
           options.list_items,

@@ -329,8 +329,9 @@ class RunCall {
     const Stopwatch prepare_watch;
     phase_->Begin("preparing");
     run_.vertex_data = ReadVertexData(results_.data, graph());
-    if (phase_->shown() && !MakesWideRounds()) {
+    if (phase_->shown()) {
       run_.on_round = [this](const RoundProgress& round) { phase_->ShowRound(round.rounds, round.active, round.change); };
+      run_.reports_each_round = false;  // the plan is the one that --plan prints
     }
     job_ = OnGraph([&] { return program_->Prepare(*session_, parameters_.values, options_.parameters.value, run_); });
     results_.plan = job_->plan();
@@ -338,14 +339,6 @@ class RunCall {
         std::max(0.0, prepare_watch.ms() - (session_->partition_ms() + session_->upload_ms() - before_prepare));
     results_.partition_ms = session_->partition_ms();
     results_.upload_ms = session_->upload_ms();
-  }
-
-  /// Whether a GPU's kernel makes the rounds, as it does unless each is to be reported. Such rounds take microseconds.
-  bool MakesWideRounds() {
-    if (session_->device_count() > 1 || session_->device(0).kind() != DeviceKind::kCuda) return false;  // as plans say
-    const RunPlan plan =
-        OnGraph([&] { return program_->Plan(*session_, parameters_.values, options_.parameters.value, run_); });
-    return std::any_of(plan.programs.begin(), plan.programs.end(), [](const auto& p) { return p.rows.wide_rounds; });
   }
 
   void RunTrial(std::uint32_t trial) {

@@ -250,6 +250,22 @@ TEST_P(WideRoundsTest, ThePlanSaysWhoMakesRounds) {
   for (const RunOptions* options : {&async, &traced, &explained, &reported, &driven}) {
     EXPECT_FALSE(PlanOf(session, *options).rows.wide_rounds);
   }
+  reported.reports_each_round = false;  // as `chatty run` on a terminal
+  EXPECT_EQ(PlanOf(session, reported), PlanOf(session, RunOptions{}));
+}
+
+// Reports that need not be of each round leave rounds to the kernel, which makes none.
+TEST_P(WideRoundsTest, ReportsOfSomeRoundsLeaveTheKernel) {
+  const Graph graph = Made("kron", 8);
+  Session session = Open(graph);
+  RunOptions watched;
+  std::vector<std::uint32_t> reports;
+  watched.on_round = [&](const RoundProgress& progress) { reports.push_back(progress.rounds); };
+  watched.reports_each_round = false;
+  const Result<Bfs> result = chatty::Run(session, From(graph.max_degree_vertex()), watched);
+  EXPECT_EQ(result.statistics.wide_rounds > 0, HasKernel());
+  EXPECT_TRUE(std::is_sorted(reports.begin(), reports.end())) << "rounds so far";
+  EXPECT_LE(reports.size() + result.statistics.wide_rounds, result.statistics.rounds);
 }
 
 }  // namespace chatty::test
