@@ -123,7 +123,8 @@ struct RunOptions {
   /// request_stop(), from any thread. The run returns its values, with RunStatistics::ended as kStopped.
   std::stop_token stop{};
   /// If set, the first device's thread calls it after each round and waits for it: store the values and return. Rounds that
-  /// a device runs without the host are reported at their end; rounds of `async` are not.
+  /// fused engines make without the host are reported at their end. `async` on several devices has no rounds and reports
+  /// nothing, also where kAuto takes it: on_round does not change the engine.
   std::function<void(const RoundProgress&)> on_round{};
   /// With on_round, the host drives rounds of any width, which a GPU's kernel would else make (RowOptions::wide_rounds).
   /// false: the plan is that of a run without on_round, and on_round does not get the rounds of such a kernel.

@@ -114,9 +114,9 @@ std::string_view WhyNotRoundsTogether(const Session& session, const ProgramTrait
 }
 
 /// Whether all programs of a run under `auto` suit a fused run of all devices, which the graph's many levels then ask for.
-/// Returns about how many; 0: rounds.
+/// Returns about how many; 0: rounds. RunOptions::on_round makes no difference: a fused run has no rounds to report.
 double LevelsOfRunTogether(Session& session, const RunOptions& options, const ProgramsOfRun& programs) {
-  if (options.execution != Execution::kAuto || session.device_count() < 2 || options.on_round) return 0;
+  if (options.execution != Execution::kAuto || session.device_count() < 2) return 0;
   RunOptions async = options;
   async.execution = Execution::kAsync;
   if (!RowsOf(async).together) return 0;

@@ -274,7 +274,8 @@ class Session:
             progress: True: a bar by tqdm where that is installed, or else a line on stderr. A function: it is called with a
                 RoundProgress after each round (of rounds that GPUs make in one kernel, after the last), and the run waits for
                 it. Its exceptions end the run and are raised here.
-                Several devices run in rounds then, also where resident kernels of all together would be faster.
+                Progress does not change the engine: "async" on several devices, which auto takes for graphs of many levels,
+                has no rounds and reports none.
             arguments: the program's parameters and vertex data (arrays), and the options of a run: direction, execution,
                 comm, links, tiles, records, delta, slots, max_rounds, timeout in seconds, explain. None: the default.
                 ``output``: "numpy", "cupy" or "torch", what the values are to be an array of; None: as the inputs.

@@ -34,7 +34,7 @@ ParameterValues GivenNumbers(const RegisteredProgram& program, const ParameterVa
 }
 
 /// Equal texts: the same program, value and options, and either both runs report rounds or neither does, as this decides
-/// the engine (PlanRun). The progress function is not part of it.
+/// who drives rounds on a GPU (RunOptions::reports_each_round). The progress function is not part of it.
 std::string KeyOf(const Request& request, const RegisteredProgram& program) {
   return fmt::format("{}\n{}\n{}\n{}\n{}", static_cast<const void*>(request.registry.get()), program.name(), request.value,
                      request.on_round != nullptr, *request.options_key);

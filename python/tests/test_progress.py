@@ -62,19 +62,31 @@ def test_rounds_of_a_sequence_add_up(graph: cg.Graph) -> None:
 
 
 def test_the_engine_of_other_runs_is_as_before(path: cg.Graph) -> None:
-    """A run that is watched and one that is not keep jobs of their own: watching may decide the engine."""
+    """A run that is watched and one that is not keep jobs of their own, on the same engine."""
     session = cg.Session(path, "host:2")
     seen: list[cg.RoundProgress] = []
     before = session.run("bfs", source=0)
     watched = session.run("bfs", source=0, progress=seen.append)
     count = len(seen)
     after = session.run("bfs", source=1)
-    assert before.statistics.execution == after.statistics.execution
+    assert before.statistics.execution == watched.statistics.execution == after.statistics.execution
     assert count > 0 and len(seen) == count  # the last run reported to nobody
     other: list[cg.RoundProgress] = []
     session.run("bfs", source=2, progress=other.append)  # a kept job with another function
     assert other and len(seen) == count
     assert np.array_equal(before.values, watched.values)
+
+
+def test_progress_does_not_choose_the_engine() -> None:
+    """On several devices a graph of many levels has no rounds, watched or not."""
+    deep = cg.Graph(sp.eye_array(40_001, k=1, format="csr", dtype=np.float32))
+    plain = cg.run("bfs", deep, source=0, devices="host:2")
+    seen: list[cg.RoundProgress] = []
+    watched = cg.run("bfs", deep, source=0, devices="host:2", progress=seen.append)
+    assert plain.statistics.execution == watched.statistics.execution == "async"
+    assert not seen
+    rounds = cg.run("bfs", deep, source=40_000 - 10, devices="host:2", execution="bsp", progress=seen.append)
+    assert rounds.statistics.execution == "bsp" and seen
 
 
 class Stop(Exception):

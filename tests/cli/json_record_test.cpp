@@ -1,7 +1,11 @@
 // `chatty run --json`: what the record tells of a run.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -95,6 +99,27 @@ TEST_F(CliTest, APlanIsPrintedInPlaceOfARun) {
   const Outcome refused = Chatty(Join(run, {"--plan", "--output", Path("levels.txt")}));
   EXPECT_EQ(refused.status, 2) << refused.err;
   EXPECT_FALSE(fs::exists(Path("levels.txt")));
+}
+
+/// Progress is shown where standard error is a terminal.
+TEST_F(CliTest, ProgressOnATerminalLeavesThePlan) {
+  const std::string graph = Path("grid.chatty"), record = Path("run.json");
+  Succeed({"generate", "grid", "100", "100", "-o", graph});
+  const int screen = ::posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_GE(screen, 0);
+  ASSERT_EQ(::grantpt(screen), 0);
+  ASSERT_EQ(::unlockpt(screen), 0);
+  const char* const terminal = ::ptsname(screen);
+  ASSERT_NE(terminal, nullptr);
+  const Arguments run{"run", "bfs", graph, "--source", "0", "--devices", "host:2"};
+  const pid_t child = Start(Join(run, {"--json", record}), folder_ / ".out", terminal);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ::close(screen);
+  EXPECT_EQ(status, 0);
+  const Json watched = Json::parse(ReadAll(record));
+  EXPECT_EQ(watched.at("execution"), "async");
+  EXPECT_EQ(watched.at("plan"), Json::parse(Succeed(Join(run, {"--plan", "--json", "-"}))).at("plan"));
 }
 
 TEST_F(CliTest, JsonTellsTrafficByPair) {

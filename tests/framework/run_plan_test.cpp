@@ -311,7 +311,8 @@ TEST(RunPlan, AutoTakesARunOfAllDevicesWhereTheGraphHasManyLevels) {
   traced.trace = &trace;
   explained.explain = true;
   over_host.comm.data = "host";
-  for (const RunOptions* options : {&limited, &watched, &traced, &explained, &over_host}) {
+  EXPECT_EQ(PlanOf(two, "bfs", {}, watched), taken) << "progress does not choose";
+  for (const RunOptions* options : {&limited, &traced, &explained, &over_host}) {
     EXPECT_EQ(PlanOf(two, "bfs", {}, *options).programs.at(0).engine, EngineKind::kBsp);
   }
   EXPECT_EQ(PlanOf(two, "bfs", {}, With(Execution::kAuto, Direction::kPull)).programs.at(0).engine, EngineKind::kBsp);
