@@ -109,7 +109,8 @@ struct RunOptions {
   /// (framework/fused/rounds_team.h), as does one GPU alone, there also of many vertices. false: the host drives each round,
   /// unless a program has no other engine on one GPU. PlanRun sets false if memory has no room for it.
   bool rounds_together = true;
-  bool explain = false;  ///< record each buffer in RunStatistics::buffers, with its time; slows the run
+  /// Record each buffer in RunStatistics::buffers, with its time. Slows the run. kAuto then takes rounds.
+  bool explain = false;
   /// Arrays with a number per vertex, under the names in the program's kVertexData.
   VertexData vertex_data;
   /// If set, makes the transport; `comm` then only determines the memory estimate. Not called for one device.
@@ -118,7 +119,7 @@ struct RunOptions {
   /// Longest wait for another device or for a device's own work; 0: for ever. After a wait of that time, the run fails with
   /// TimeoutError on all devices.
   std::chrono::milliseconds timeout{0};
-  Trace* trace = nullptr;  ///< records a trace, if not null; not owned, see core/trace.h
+  Trace* trace = nullptr;  ///< records a trace, if not null; not owned, see core/trace.h. kAuto then takes rounds
   /// Ends the run after the current round, the same on all devices, once a stop is requested: by std::stop_source's
   /// request_stop(), from any thread. The run returns its values, with RunStatistics::ended as kStopped.
   std::stop_token stop{};

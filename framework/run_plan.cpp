@@ -330,8 +330,19 @@ RunPlan PlanRun(Session& session, const RunOptions& asked, const ProgramsOfRun& 
   const Span span(ProcessTrack(asked.trace), nullptr, spans::kPlan);
   CheckRunOptions(asked, SelectionOf(session.devices()));
   const std::size_t devices = session.device_count();
-  RunOptions options = asked;
-  double levels = LevelsOfRunTogether(session, asked, programs);
+  RunOptions options = asked, unrecorded = asked;
+  unrecorded.trace = nullptr;
+  unrecorded.explain = false;
+  std::vector<std::string_view> recorders;  // that take rounds of the host
+  if (asked.explain) recorders.emplace_back("explain records each message of a round");
+  if (asked.trace != nullptr) recorders.emplace_back("the trace has a span for each round");
+  double levels = LevelsOfRunTogether(session, unrecorded, programs);
+  std::string why;  // of the engine, where auto would take a run of all devices together
+  if (levels > 0) why = fmt::format("the graph has about {:.0f} levels, each of which would cost an exchange", levels);
+  if (levels > 0 && !recorders.empty()) {
+    levels = 0;
+    why = fmt::format("{}; auto prefers async otherwise: {}", fmt::join(recorders, ", "), why);
+  }
   if (levels > 0) options.execution = Execution::kAsync;
   const bool wide = levels == 0 && devices > 1 && RowsOf(asked).together && HasWideFrontiers(session.graph());
   if (wide) options.relax_together = false;
@@ -347,6 +358,7 @@ RunPlan PlanRun(Session& session, const RunOptions& asked, const ProgramsOfRun& 
   } catch (const OutOfMemoryError&) {
     if (levels == 0) throw;
     levels = 0;  // rounds may need less
+    why = "auto prefers async, which does not fit into memory";
     options = asked;
     fitted = session.FitMemory(options, needs_of);
   }
@@ -369,8 +381,7 @@ RunPlan PlanRun(Session& session, const RunOptions& asked, const ProgramsOfRun& 
     if (traits != nullptr) {
       one.buckets = PlanBuckets(session.graph(), *traits, program.options, plan.kind, devices);
       PlanFused(session, *traits, program.options, plan.rounds_together != options.rounds_together, one);
-      if (levels > 0)
-        one.why = fmt::format("the graph has about {:.0f} levels, each of which would cost an exchange", levels);
+      if (!why.empty()) one.why = why;
       if (plan.execution != options.execution) {
         one.why = "a fused run does not fit into memory";
         if (one.fused == FusedUse::kNone) one.fused_why = "it does not fit into memory";

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,17 @@
 
 namespace chatty::cli {
 namespace {
+
+/// "bsp: the default"; of programs with different engines or reasons "level async: asked for; parent bsp: the default".
+std::string DescribeEngines(const RunPlan& plan) {
+  std::vector<std::string> engines, named;
+  for (const ProgramPlan& program : plan.programs) {
+    engines.push_back(fmt::format("{}: {}", EngineName(program.engine), program.why));
+    named.push_back(fmt::format("{} {}", program.name, engines.back()));
+  }
+  const bool same = std::adjacent_find(engines.begin(), engines.end(), std::not_equal_to<>()) == engines.end();
+  return same ? engines.front() : fmt::format("{}", fmt::join(named, "; "));
+}
 
 std::string DescribeDevices(const Session& session) {
   std::vector<std::string> groups;
@@ -94,6 +106,7 @@ std::string RunSummary(const RunCommandOptions& options, const RegisteredProgram
                       (session.device_count() == 1
                            ? ""
                            : fmt::format(", {} partition, transport {}", session.partition().name(), statistics.transport)));
+  line("engine", DescribeEngines(results.plan));
   if (!results.devices_advice.empty()) line("advice", results.devices_advice);
   if (!results.sources.empty()) {
     const Graph& graph = loaded.graph;

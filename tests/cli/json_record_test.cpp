@@ -122,6 +122,20 @@ TEST_F(CliTest, ProgressOnATerminalLeavesThePlan) {
   EXPECT_EQ(watched.at("plan"), Json::parse(Succeed(Join(run, {"--plan", "--json", "-"}))).at("plan"));
 }
 
+TEST_F(CliTest, TheSummaryNamesTheEngineAndTheReason) {
+  const std::string graph = Path("grid.chatty");
+  Succeed({"generate", "grid", "100", "100", "-o", graph});
+  const auto has = [&](const Arguments& options, const std::string& start) {
+    const std::string text = Succeed(Join({"run", "bfs", graph, "--source", "0"}, options));
+    EXPECT_EQ(LinesWith(text, "  engine     " + start).size(), 1u) << text;
+  };
+  has({"--devices", "host:1"}, "bsp: the default");
+  has({"--devices", "host:2"}, "async: the graph has about ");
+  has({"--devices", "host:2", "--explain"},
+      "bsp: explain records each message of a round; auto prefers async otherwise: the graph has about ");
+  has({"--devices", "host:2", "--value", "parent", "--execution", "async"}, "level async: asked for; parent bsp: ");
+}
+
 TEST_F(CliTest, JsonTellsTrafficByPair) {
   const std::string graph = Path("chain.el");
   Succeed({"generate", "chain", "100", "-o", graph});

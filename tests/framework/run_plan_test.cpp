@@ -315,6 +315,11 @@ TEST(RunPlan, AutoTakesARunOfAllDevicesWhereTheGraphHasManyLevels) {
   for (const RunOptions* options : {&limited, &traced, &explained, &over_host}) {
     EXPECT_EQ(PlanOf(two, "bfs", {}, *options).programs.at(0).engine, EngineKind::kBsp);
   }
+  const auto why = [&](const RunOptions& options) { return PlanOf(two, "bfs", {}, options).programs.at(0).why; };
+  EXPECT_TRUE(
+      why(explained).starts_with("explain records each message of a round; auto prefers async otherwise: the graph"));
+  EXPECT_TRUE(why(traced).starts_with("the trace has a span for each round; auto prefers async otherwise: the graph"));
+  EXPECT_EQ(why(over_host), "the default");
   EXPECT_EQ(PlanOf(two, "bfs", {}, With(Execution::kAuto, Direction::kPull)).programs.at(0).engine, EngineKind::kBsp);
   unordered.delta = kInfinity<double>;
   EXPECT_EQ(PlanOf(two, "sssp", {}, unordered).programs.at(0).engine, EngineKind::kBsp) << "without an order";
