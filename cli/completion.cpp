@@ -23,6 +23,7 @@
 #include "chatty/core/config.h"
 #include "chatty/core/error.h"
 #include "chatty/core/suggestion.h"
+#include "chatty/framework/run_plan.h"
 #include "chatty/io/generators.h"
 #include "chatty/io/reader.h"
 #include "chatty/partition/partition.h"
@@ -110,7 +111,9 @@ Choices ValuesAt(const CursorPlace& place) {
     choices.AddAll(CommNames());
   } else if (name == "execution") {
     choices.Add(option.get_type_name() == "NAME" ? "auto" : "all");
-    choices.AddAll(Names{"bsp", "async"});
+    for (const NamedEngine& engine : Engines()) {
+      if (engine.execution) choices.Add(engine.name);
+    }
   } else if (name == "log") {
     choices.AddAll(Names{"trace", "debug", "info", "warning", "error", "critical", "off"});
   } else if (option.get_type_name() == "FORMAT") {

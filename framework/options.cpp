@@ -2,29 +2,31 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
 #include "chatty/core/error.h"
 #include "chatty/core/suggestion.h"
+#include "chatty/framework/run_plan.h"
 
 namespace chatty {
 
 std::string_view ExecutionName(Execution execution) {
-  switch (execution) {
-    case Execution::kAuto:
-      return "auto";
-    case Execution::kBsp:
-      return "bsp";
-    case Execution::kAsync:
-      return "async";
+  if (execution == Execution::kAuto) return "auto";
+  for (const NamedEngine& engine : Engines()) {
+    if (engine.execution == execution) return engine.name;
   }
   throw InternalError("an unknown execution");
 }
 
 Execution ParseExecution(std::string_view name) {
-  constexpr std::string_view kNames[] = {"auto", "bsp", "async"};
-  for (const Execution execution : {Execution::kAuto, Execution::kBsp, Execution::kAsync}) {
-    if (name == ExecutionName(execution)) return execution;
+  if (name == "auto") return Execution::kAuto;
+  std::vector<std::string_view> names{"auto"};
+  for (const NamedEngine& engine : Engines()) {
+    if (!engine.execution) continue;
+    if (name == engine.name) return *engine.execution;
+    names.push_back(engine.name);
   }
-  Throw<UsageError>("there is no execution '{}'{}; choose auto, bsp or async", name, DidYouMean(name, kNames));
+  Throw<UsageError>("there is no execution '{}'{}; choose auto, bsp or async", name, DidYouMean(name, names));
 }
 
 }  // namespace chatty

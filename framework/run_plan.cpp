@@ -18,6 +18,10 @@
 namespace chatty {
 namespace {
 
+constexpr NamedEngine kEngines[] = {{EngineKind::kBsp, "bsp", Execution::kBsp},
+                                    {EngineKind::kAsync, "async", Execution::kAsync},
+                                    {EngineKind::kOperators, "operators", std::nullopt}};
+
 /// Null of a program on operators.
 const ProgramTraits* TraitsOf(const ProgramOfRun& program) {
   return program.program != nullptr ? &program.program->traits() : nullptr;
@@ -241,14 +245,11 @@ std::string DescribePaths(const CommPlan& comm) {
 
 }  // namespace
 
+std::span<const NamedEngine> Engines() { return kEngines; }
+
 std::string_view EngineName(EngineKind engine) {
-  switch (engine) {
-    case EngineKind::kBsp:
-      return "bsp";
-    case EngineKind::kAsync:
-      return "async";
-    case EngineKind::kOperators:
-      return "operators";
+  for (const NamedEngine& known : kEngines) {
+    if (known.kind == engine) return known.name;
   }
   throw InternalError("an unknown engine");
 }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,14 @@ enum class EngineKind : std::uint8_t {
   kAsync,      ///< each device at its own pace: RunAsync, or a fused engine for the whole run
   kOperators,  ///< the program itself, on operators
 };
+/// An engine, its name, and the option that asks for it.
+struct NamedEngine {
+  EngineKind kind = EngineKind::kBsp;  ///< what drives the program
+  std::string_view name;               ///< as in RunStatistics::execution
+  std::optional<Execution> execution;  ///< none: the program alone decides
+};
+/// All engines.
+std::span<const NamedEngine> Engines();
 /// "bsp", "async" or "operators", as in RunStatistics::execution.
 std::string_view EngineName(EngineKind engine);
 

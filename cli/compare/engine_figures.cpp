@@ -12,8 +12,8 @@
 namespace chatty::cli {
 namespace {
 
-constexpr std::string_view kUnordered = "bsp:delta=off", kOrdered = "bsp";
-constexpr std::string_view kUnorderedAsync = "async:delta=off", kAsync = "async";
+constexpr EngineChoice kUnordered{Execution::kBsp, kInfinity<double>}, kOrdered{Execution::kBsp};
+constexpr EngineChoice kUnorderedAsync{Execution::kAsync, kInfinity<double>}, kAsync{Execution::kAsync};
 
 constexpr std::array<EngineFigure, 6> kFigures{{
     {"groute-3", "bfs,sssp", "bsp,async", EngineAxis::kWork},
@@ -48,10 +48,11 @@ class Lines {
 
 /// Which of the three optimisations a combination is; empty for none. One device has its rounds for what the host drives.
 std::string_view Optimisation(const Combination& c, std::string_view host_driven) {
-  if (c.execution == kAsync && (c.devices == 1 || c.comm == "auto")) return "soft priority, fused";
+  const EngineChoice engine = ParseEngine(c.execution);
+  if (engine == kAsync && (c.devices == 1 || c.comm == "auto")) return "soft priority, fused";
   const bool by_host = c.devices == 1 || c.comm == host_driven;
-  if (by_host && c.execution == (c.devices == 1 ? kUnordered : kUnorderedAsync)) return "no priority";
-  if (by_host && c.execution == (c.devices == 1 ? kOrdered : kAsync)) return "soft priority";
+  if (by_host && engine == (c.devices == 1 ? kUnordered : kUnorderedAsync)) return "no priority";
+  if (by_host && engine == (c.devices == 1 ? kOrdered : kAsync)) return "soft priority";
   return "";
 }
 

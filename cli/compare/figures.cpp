@@ -279,6 +279,9 @@ bool Has(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Whether an entry of `--execution` is `bsp` with its own width of buckets.
+bool IsBsp(const std::string& execution) { return ParseEngine(execution) == EngineChoice{Execution::kBsp}; }
+
 /// Tells what a figure lacks that the command line left out. What was asked for and not measured has its own reasons.
 void NoteLeftOut(Figure& figure, const ComparePlan& plan, const Comparison& comparison) {
   const auto measured = [&](const auto& wanted) {
@@ -291,8 +294,8 @@ void NoteLeftOut(Figure& figure, const ComparePlan& plan, const Comparison& comp
   }
   if (plan.most() < 2 && !measured([](const Combination& c) { return c.devices > 1; })) {
     figure.notes.emplace_back("It takes two devices: see --devices.");
-  } else if (!Has(plan.executions, "bsp") &&
-             !measured([](const Combination& c) { return c.devices > 1 && c.execution == "bsp"; })) {
+  } else if (std::none_of(plan.executions.begin(), plan.executions.end(), IsBsp) &&
+             !measured([](const Combination& c) { return c.devices > 1 && IsBsp(c.execution); })) {
     figure.notes.emplace_back("It is of engine bsp: see --execution.");
   } else if (scaling && !Has(plan.comms, "auto") && !measured([](const Combination& c) { return c.comm == "auto"; })) {
     figure.notes.emplace_back("It is of path auto: see --comm.");
@@ -311,7 +314,7 @@ void TakeSpeedups(Figure& figure, const Comparison& comparison) {
   }
   for (const Measurement& m : comparison.measurements) {
     const Combination& c = m.combination;
-    if (!m.good() || c.devices != most || most < 2 || c.execution != "bsp") continue;
+    if (!m.good() || c.devices != most || most < 2 || !IsBsp(c.execution)) continue;
     double& ms = cases[{c.graph, c.program}][c.comm];
     const double median = SpreadOf(m.trials_ms).median;
     if (ms == 0 || median < ms) ms = median;
@@ -341,7 +344,7 @@ void TakeScaling(Figure& figure, const Comparison& comparison) {
   for (const Measurement& m : comparison.measurements) {
     const Combination& c = m.combination;
     const std::optional<double> single = BestSingleMs(comparison, c.graph, c.program);
-    if (!m.good() || !single || c.execution != "bsp" || (c.devices > 1 && c.comm != "auto")) continue;
+    if (!m.good() || !single || !IsBsp(c.execution) || (c.devices > 1 && c.comm != "auto")) continue;
     const std::string name = fmt::format("{} on {}", c.program, c.graph);
     auto found = std::find_if(figure.series.begin(), figure.series.end(), [&](const auto& s) { return s.name == name; });
     if (found == figure.series.end()) found = figure.series.insert(figure.series.end(), FigureSeries{name, false, {}});

@@ -205,10 +205,9 @@ ComparePlan MakePlan(const Registry& registry, const CompareOptions& options) {
   CheckGiven(registry, plan, options.parameters);
   plan.executions = SplitList("--execution", options.execution);
   if (std::erase(plan.executions, "all") > 0) {
-    for (const char* name : {"bsp", "async"}) {
-      if (std::find(plan.executions.begin(), plan.executions.end(), name) == plan.executions.end()) {
-        plan.executions.emplace_back(name);
-      }
+    for (const NamedEngine& engine : Engines()) {
+      const bool absent = std::find(plan.executions.begin(), plan.executions.end(), engine.name) == plan.executions.end();
+      if (engine.execution && absent) plan.executions.emplace_back(engine.name);
     }
   }
   for (const std::string& execution : plan.executions) plan.engines[execution] = ParseEngine(execution);

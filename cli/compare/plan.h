@@ -46,7 +46,8 @@ std::chrono::milliseconds TimeoutOf(const CompareOptions& options);
 /// What an entry of `--execution` means.
 struct EngineChoice {
   Execution execution = Execution::kBsp;
-  double delta = kAutoDelta;  ///< as RunOptions::delta
+  double delta = kAutoDelta;                             ///< as RunOptions::delta
+  bool operator==(const EngineChoice&) const = default;  ///< all members
 };
 /// Reads "bsp", "async", or either with a width of buckets: "async:delta=off". Throws UsageError.
 EngineChoice ParseEngine(std::string_view text);

@@ -24,6 +24,12 @@ std::string_view EndOf(const RunResults& results) {
   return results.signal != 0 ? "interrupt" : EndedName(results.statistics.ended);
 }
 
+/// Whether all programs have rounds: the values are then those of one.
+bool RunsInRounds(const RunPlan& plan) {
+  return std::all_of(plan.programs.begin(), plan.programs.end(),
+                     [](const ProgramPlan& program) { return program.engine == EngineKind::kBsp; });
+}
+
 /// All that is known of the last trial, and with --explain of each buffer.
 Json ToldStatistics(const RunStatistics& statistics) {
   Json json = StatisticsJson(statistics);
@@ -157,7 +163,7 @@ std::string WhyNotFinal(const RunResults& results) {
   if (statistics.converged) return fmt::format("ended by {} after a trial that converged", by);
   return fmt::format(
       "ended by {} before it converged: the values are {} and not final", by,
-      statistics.execution == "bsp" ? fmt::format("those of round {}", Grouped(statistics.rounds)) : "what had been found");
+      RunsInRounds(results.plan) ? fmt::format("those of round {}", Grouped(statistics.rounds)) : "what had been found");
 }
 
 void WritePlan(const RunCommandOptions& options, const RegisteredProgram& program, const LoadedGraph& loaded,

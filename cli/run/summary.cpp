@@ -173,7 +173,10 @@ std::string RunSummary(const RunCommandOptions& options, const RegisteredProgram
   }
   if (options.explain) {
     text += session.device_count() == 1 ? "  one device: no messages to explain\n" : Explanation(statistics);
-    if (statistics.execution == "async" && session.device_count() > 1) {
+    const std::vector<ProgramPlan>& programs = results.plan.programs;
+    const bool async = std::any_of(programs.begin(), programs.end(),
+                                   [](const ProgramPlan& program) { return program.engine == EngineKind::kAsync; });
+    if (async && session.device_count() > 1) {
       text += "  without rounds a message has no time of its own: --trace shows when each travelled\n";
     }
   }

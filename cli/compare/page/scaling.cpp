@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "chatty/cli/compare/page/parts.h"
+#include "chatty/cli/compare/plan.h"
 #include "chatty/cli/compare/svg.h"
 #include "chatty/cli/text.h"
 #include "chatty/cli/times.h"
@@ -49,8 +50,8 @@ std::string ScalingPanel(
       for (const auto& [n, speedup] : points) told += fmt::format(" {:.2f} on {},", speedup, n);
       told.pop_back();
       svg.Path(path,
-               fmt::format("l {}{}{}", page.colours.Stroke(comm), execution.starts_with("async") ? " dash" : "",
-                           chosen ? " thick" : ""),
+               fmt::format("l {}{}{}", page.colours.Stroke(comm),
+                           ParseEngine(execution).execution == Execution::kAsync ? " dash" : "", chosen ? " thick" : ""),
                told);
       for (std::size_t i = 1; i < path.size(); ++i) svg.Dot(path[i].first, path[i].second, 3, page.colours.Fill(comm), told);
     }

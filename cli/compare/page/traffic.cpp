@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "chatty/cli/compare/page/parts.h"
+#include "chatty/cli/compare/plan.h"
 #include "chatty/cli/compare/svg.h"
 #include "chatty/cli/text.h"
 #include "chatty/cli/times.h"
@@ -160,7 +161,7 @@ std::string SizesChart(const PageData& page) {
       if (!m->buffers || m->buffers->paths.empty() || !m->good()) continue;
       const auto rank = [](const Measurement& a) {
         return std::tuple(-static_cast<int>(a.combination.devices), a.combination.comm != "auto",
-                          !a.combination.execution.starts_with("bsp"));
+                          ParseEngine(a.combination.execution).execution != Execution::kBsp);
       };
       if (chosen == nullptr || rank(*m) < rank(*chosen)) chosen = m;
     }
