@@ -1,6 +1,6 @@
 /// \file
-/// RunByName(): runs a registered program, with parameters by name. For callers without the program's type: the command line
-/// and bindings to other languages.
+/// RunByName(): runs a registered program once, with parameters by name. For C++ callers that know a program by name. The
+/// command line and the bindings to Python, which keep jobs for further runs, share FindProgram and NamedParameters.
 #pragma once
 
 #include <string_view>

@@ -62,7 +62,8 @@ class KeptSession {
   KeptSession& operator=(const KeptSession&) = delete;
 
   /// Runs the request. Ends after the current round once `stop` is requested, with Ended::kStopped. `waits`: waits for a run
-  /// of another thread, instead of throwing UsageError. Throws UsageError after Close, and what RunByName throws.
+  /// of another thread, instead of throwing UsageError. Throws UsageError after Close and for a wrong program, parameter,
+  /// value or option, and what a run throws.
   Outcome Run(Request request, std::stop_source& stop, bool waits);
   /// Whether the request repeats a run of a few milliseconds on a small graph, perhaps from another vertex: so that nobody
   /// will want to stop it.
