@@ -76,8 +76,9 @@ void AddConvert(CLI::App& app, Context& context) {
       "\n"
       "The binary format loads fastest and loses nothing. Nor does an edge list or LDBC Graphalytics, labels aside. The\n"
       "others count vertices from 1 (Matrix Market, DIMACS, METIS) or from 0, and some have int32 weights only. What a\n"
-      "format cannot say is told, and nothing is written without --lossy; --ids and --weights change the graph to what it\n"
-      "can say. LDBC Graphalytics has three files: beside OUT.properties OUT.v and OUT.e. OUT appears once it is complete.");
+      "format cannot say is printed, and nothing is written without --lossy; --ids and --weights change the graph to what\n"
+      "it can say. LDBC Graphalytics has three files: beside OUT.properties OUT.v and OUT.e. OUT appears once it is "
+      "complete.");
   command->callback([&context, options] { context.action = [options] { return Convert(*options); }; });
 }
 

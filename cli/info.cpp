@@ -253,7 +253,7 @@ int Info(const Registry& registry, const InfoOptions& options) {
     throw UsageError("graph and coordinates cannot both come from standard input");
   }
   RefuseSameFile("--json", options.json, "--coordinates", options.coordinates);
-  std::optional<Coordinates> coordinates;  // read first: what is wrong there is told before a long load
+  std::optional<Coordinates> coordinates;  // read first: what is wrong there is refused before a long load
   if (!options.coordinates.empty()) coordinates = ReadCoordinates(options.coordinates, options.load.read.threads);
   const LoadedGraph loaded = Load(options.graph, options.load);
   const Graph& graph = loaded.graph;
@@ -368,17 +368,17 @@ int Info(const Registry& registry, const InfoOptions& options) {
 
 void AddInfo(CLI::App& app, Context& context) {
   auto options = std::make_shared<InfoOptions>();
-  CLI::App* command = app.add_subcommand("info", "Tell what a graph file holds and what memory programs would need on it");
+  CLI::App* command = app.add_subcommand("info", "Print what a graph file holds and what memory programs would need on it");
   command->add_option("GRAPH", options->graph, "Graph file, or - for standard input")->required();
   AddJsonOption(*command, options->json);
   AddLoadOptions(*command, options->load, "--format", /*uses=*/true);
   command
       ->add_option("--coordinates", options->coordinates,
-                   "Positions of the vertices, a .co file of DIMACS: also tell the bounding buffer and how long edges are")
+                   "Positions of the vertices, a .co file of DIMACS: also print the bounding box and how long edges are")
       ->type_name("FILE")
       ->check(NotEmpty());
   command
-      ->add_option("--parts", options->parts, "Also divide the graph into so many parts and tell how good the division is")
+      ->add_option("--parts", options->parts, "Also divide the graph into so many parts and print how good the division is")
       ->type_name("P")
       ->check(Unnamed(CLI::Range(PartId{1}, static_cast<PartId>(kMaxDevices))));
   command->add_option(
@@ -390,7 +390,7 @@ void AddInfo(CLI::App& app, Context& context) {
   command
       ->add_option(
           "--device-kind", options->device_kind,
-          "Tell the memory needed on `host` devices or on GPUs (`cuda`), which need not be there; `auto` (default): "
+          "Print the memory needed on `host` devices or on GPUs (`cuda`), which need not be there; `auto` (default): "
           "GPUs if present")
       ->type_name("auto|host|cuda")
       ->check(OneOf({"auto", "host", "cuda"}));

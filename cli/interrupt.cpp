@@ -84,13 +84,13 @@ void WaitForSignals() {
 /// Handles SIGBUS: only what a signal handler may do, but for the lock in RemoveUnfinishedOutputs, which nobody holds who
 /// reads a file.
 void EndOnShrunkFile(int /*signal*/, siginfo_t* info, void* /*context*/) {
-  static std::atomic<bool> told{false};
+  static std::atomic<bool> reported{false};
   const char* name = MappedInputAt(info->si_addr);
   if (name == nullptr) {  // a fault of another kind: it comes again, and ends the process
     std::signal(SIGBUS, SIG_DFL);
     return;
   }
-  if (told.exchange(true)) {
+  if (reported.exchange(true)) {
     for (;;) ::pause();  // another thread is at it
   }
   char line[1024];
@@ -104,7 +104,7 @@ void EndOnShrunkFile(int /*signal*/, siginfo_t* info, void* /*context*/) {
   append(": shrank while it was read: somebody is writing it; read it again once it is complete");
   size = std::min(size, sizeof line - 1);
   line[size++] = '\n';
-  if (::write(STDERR_FILENO, line, size) < 0) {  // nobody can be told
+  if (::write(STDERR_FILENO, line, size) < 0) {  // there is nowhere to report it
   }
   RemoveUnfinishedOutputs();
   std::_Exit(kUsage);

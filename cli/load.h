@@ -1,5 +1,5 @@
 /// \file
-/// Graphs from files: how they are read, and what is told of that.
+/// Graphs from files: how they are read, and what is reported of that.
 #pragma once
 
 #include <cstdint>

@@ -71,7 +71,7 @@ CLI::Option* AddJsonOption(CLI::App& command, std::string& path) {
 }
 
 void AddLossyOption(CLI::App& command, bool& lossy) {
-  command.add_flag("--lossy", lossy, "Write also where the format cannot say all of the graph; what is lost is told");
+  command.add_flag("--lossy", lossy, "Write also where the format cannot say all of the graph; what is lost is printed");
 }
 
 CLI::Option* AddFallbackOption(CLI::App& command, bool& allow_fallback) {

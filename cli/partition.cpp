@@ -176,7 +176,7 @@ int DividePartition(const PartitionCommandOptions& options) {
 void AddPartition(CLI::App& app, Context& context) {
   auto options = std::make_shared<PartitionCommandOptions>();
   CLI::App* command =
-      app.add_subcommand("partition", "Divide a graph, tell how good the division is, write or read a METIS part file");
+      app.add_subcommand("partition", "Divide a graph, print how good the division is, write or read a METIS part file");
   command->add_option("GRAPH", options->graph, "Graph file, or - for standard input")->required();
   command->add_option("--parts", options->parts, "Into how many parts; a part file says so itself")
       ->type_name("P")

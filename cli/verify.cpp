@@ -222,7 +222,8 @@ void AddVerify(CLI::App& app, Context& context) {
       std::string(kResultsHelp) +
       "\n"
       "Read are also arrays of other integer and float types, and JSON arrays and objects {\"id\": value, ...}. What other\n"
-      "tools write for unreached or no parent, where no right answer is that number, is taken as such and told: -1, `inf`,\n"
+      "tools write for unreached or no parent, where no right answer is that number, is taken as such and noted: -1, "
+      "`inf`,\n"
       "and the largest int32, uint32, int64, uint64, float and double. The source is its own parent or has none.\n"
       "Components may be called by any whole numbers.\n"
       "\n"

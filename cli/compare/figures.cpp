@@ -152,7 +152,7 @@ class FigureMaker {
     if (found == figure.series.end()) found = figure.series.insert(found, FigureSeries{point.series, false, {}});
     found->points.emplace_back(point.x, point.y);
   }
-  /// Tells what was left out.
+  /// Notes what was left out.
   void Finish() {
     if (unreached_ == 0) return;
     figure.notes.push_back(fmt::format("{} of its measurements {} not reached; --resume goes on", unreached_,
@@ -282,7 +282,7 @@ bool Has(const std::vector<std::string>& names, std::string_view name) {
 /// Whether an entry of `--execution` is `bsp` with its own width of buckets.
 bool IsBsp(const std::string& execution) { return ParseEngine(execution) == EngineChoice{Execution::kBsp}; }
 
-/// Tells what a figure lacks that the command line left out. What was asked for and not measured has its own reasons.
+/// Notes what a figure lacks that the command line left out. What was asked for and not measured has its own reasons.
 void NoteLeftOut(Figure& figure, const ComparePlan& plan, const Comparison& comparison) {
   const auto measured = [&](const auto& wanted) {
     return std::any_of(comparison.measurements.begin(), comparison.measurements.end(),
@@ -391,7 +391,7 @@ constexpr std::array<Description, 14> kDescriptions{{
      true},
     {"groute-2c", "Rate of transfers between two devices (Groute, figure 2c)", "transfer", "MB/s",
      "Longer is faster: 100 MiB sent as one piece against the same in packets of 2 MiB.", false},
-    {"groute-2d", "Telling all devices the same (Groute, figure 2d)", "broadcast", "ms",
+    {"groute-2d", "Broadcast to all devices (Groute, figure 2d)", "broadcast", "ms",
      "Shorter is faster: 100 MiB from one device to all others, directly or from one to the next around a ring.", false},
     {"groute-3", "Work of the engines (Groute)", "devices", "updates a vertex",
      "Lower is less work: how often an update changed a vertex, in the mean; 1 if each is changed once.", true},

@@ -18,7 +18,7 @@ namespace chatty::cli {
 std::span<const std::string_view> FigureNames();
 /// Whether a figure is about graphs; else about devices alone. Throws UsageError, naming the choices, for another name.
 bool FigureNeedsGraphs(std::string_view name);
-/// Sets what the figure asks for and the command line has not set: `given` tells, by the option's name.
+/// Sets what the figure asks for and the command line has not set: `given` says, by the option's name.
 void ApplyPreset(std::string_view name, CompareOptions& options, const std::function<bool(std::string_view)>& given);
 
 /// A figure, and how measuring it ended.

@@ -59,7 +59,7 @@ DeviceSelection PoolOf(std::string_view on) {
   if (on == "cuda" || on.starts_with("cuda:")) {
     try {
       return ParseDevices(on);
-    } catch (const UsageError& error) {  // which option it was is told as well
+    } catch (const UsageError& error) {  // the message names the option as well
       throw UsageError(OfOn(error.what()));
     } catch (const CapabilityError& error) {
       throw CapabilityError(OfOn(error.what()));

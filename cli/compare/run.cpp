@@ -112,7 +112,7 @@ class Measurer {
       const Loaded* loaded = nullptr;
       try {
         loaded = &LoadOnce(names[i]);
-      } catch (const std::exception&) {  // its combinations will tell
+      } catch (const std::exception&) {  // its combinations report it
         continue;
       }
       try {
@@ -136,7 +136,7 @@ class Measurer {
         const auto [known, added] = now.try_emplace(combination.devices);
         try {
           if (added) known->second = CostsOf(combination.devices);
-        } catch (const Error&) {  // whoever wants the devices will tell
+        } catch (const Error&) {  // whoever wants the devices reports it
           continue;
         }
         if (!known->second.empty()) Drop(*m, known->second);
@@ -292,7 +292,7 @@ class Measurer {
         Json line{{"kind", "trial"}, {"at", ToJson(c)}, {"ms", RoundedMs(last.time_ms)}, {"statistics", ToJson(last)}};
         if (ByCosts(c)) line["costs"] = session_costs_;
         Write(line);
-        if (elsewhere && m.outcome == Outcome::kOk) {  // an answer of its own, which the next trial's will not tell of
+        if (elsewhere && m.outcome == Outcome::kOk) {  // an answer of its own, which the next trial's does not show
           if (!check(last)) break;
           cold = true;
         }

@@ -34,7 +34,7 @@ class Svg {
 
   void Text(double x, double y, std::string_view css, std::string_view text);
   void Line(double x1, double y1, double x2, double y2, std::string_view css);
-  /// `title`: what pointing at the mark tells.
+  /// `title`: what pointing at the mark shows.
   void Rect(double x, double y, double width, double height, std::string_view css, std::string_view title = "");
   void Dot(double x, double y, double radius, std::string_view css, std::string_view title = "");
   void Path(const std::vector<std::pair<double, double>>& points, std::string_view css, std::string_view title = "",

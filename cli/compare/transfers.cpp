@@ -88,12 +88,12 @@ class Transfers {
   void Receive(PartId at, const std::vector<Move>& moves, std::uint64_t epoch) {
     Device& device = *devices_[at];
     device.MakeCurrent();
-    std::vector<std::size_t> incoming(devices_.size(), 0), told(devices_.size(), 0);
+    std::vector<std::size_t> incoming(devices_.size(), 0), broadcast(devices_.size(), 0);
     for (const Move& move : moves) {
       if (move.to == at) incoming[move.from] = move.bytes;
-      if (move.to == kAll) told[move.from] = move.bytes;
+      if (move.to == kAll) broadcast[move.from] = move.bytes;
     }
-    transport_->BeginCollective(at, incoming, told, epoch);
+    transport_->BeginCollective(at, incoming, broadcast, epoch);
     for (const Move& move : moves) {
       if (!Receives(move, at)) continue;
       const std::byte* const buffer = move.to == kAll ? transport_->ReceiveBroadcast(at, move.from, move.bytes, epoch)
@@ -107,7 +107,7 @@ class Transfers {
     devices_[at]->MakeCurrent();
     devices_[at]->stream().Synchronize(Patience());
   }
-  /// What every wait goes by, so that one that never ends is told as any other failure.
+  /// What every wait goes by, so that one that never ends is reported as any other failure.
   WaitContext Patience() const { return {&abort_, options_.timeout}; }
   [[noreturn]] static void ThrowStopped() { throw AbortedError("a stop was asked for"); }
   /// Whether it sends before it could have received.

@@ -180,9 +180,9 @@ void AddRun(CLI::App& app, Context& context) {
       ->group(how);
   command
       ->add_flag("--explain", options->explain,
-                 "Tell of each message of the last trial which path it took, what time was predicted and what it took; "
-                 "slows the run "
-                 "down. On GPUs the first trial pays for what is used first: add --trials 2")
+                 "Print of each message of the last trial which path it took, what time was predicted and what it took; "
+                 "slows the run down. Where `auto` takes async, the run has rounds instead. On GPUs the first trial pays "
+                 "for what is used first: add --trials 2")
       ->group(how);
 
   command
@@ -232,14 +232,14 @@ void AddRun(CLI::App& app, Context& context) {
       "Unique answers are the same bytes on any devices, partition and direction.\n"
       "\n"
       "The time is that of the run alone, from initialising the vertices to convergence, with all launches and\n"
-      "read-backs; loading, partition, upload and copying out are told apart.\n"
+      "read-backs; loading, partition, upload and copying out have times of their own.\n"
       "\n"
       "What cannot fit is refused before it is loaded, by the counts in the graph's header, or at the latest before\n"
       "anything is allocated on a device; the error says what is needed and on how many devices it may fit.\n"
-      "`chatty info` tells beforehand.\n"
+      "`chatty info` prints it beforehand.\n"
       "\n"
       "The first SIGINT (Ctrl-C) or SIGTERM during the trials ends the run after its round: the summary, --json (with\n"
-      "`\"ended\": \"interrupt\"`) and --output tell what it had, --verify is left out, and standard error says that the\n"
+      "`\"ended\": \"interrupt\"`) and --output hold what it had, --verify is left out, and standard error says that the\n"
       "values are not final; the process then ends by the signal, which is 130 (SIGINT) or 143 (SIGTERM) in a shell.\n"
       "The next one, or one before or after the trials, ends the process at once: files that are complete by then\n"
       "stay, unfinished ones are removed. Within 200 ms of the first it counts as the same, as `timeout` sends it twice.\n"

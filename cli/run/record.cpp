@@ -31,7 +31,7 @@ bool RunsInRounds(const RunPlan& plan) {
 }
 
 /// All that is known of the last trial, and with --explain of each buffer.
-Json ToldStatistics(const RunStatistics& statistics) {
+Json LastTrialJson(const RunStatistics& statistics) {
   Json json = StatisticsJson(statistics);
   json["converged"] = statistics.converged;
   for (const BufferRecord& buffer : statistics.buffers) {  // only with --explain
@@ -138,13 +138,14 @@ Json RecordJson(const RunCommandOptions& options, const RegisteredProgram& progr
       {"max_ms", RoundedMs(*std::max_element(results.trials_ms.begin(), results.trials_ms.end()))},
       {"trials_ms", std::move(trials)}};
   json["sources"] = Json::array();
-  const std::size_t told = std::min(results.sources.size(), results.trials_ms.size());  // without a trial that was cut off
-  for (std::size_t i = 0; i < told; ++i) {
+  const std::size_t finished =
+      std::min(results.sources.size(), results.trials_ms.size());  // without a trial that was cut off
+  for (std::size_t i = 0; i < finished; ++i) {
     json["sources"].push_back(loaded.graph.id(results.sources[i]));
   }
   json["ended"] = EndOf(results);
   if (!results.error.empty()) json["error"] = results.error;
-  json["statistics"] = ToldStatistics(results.statistics);
+  json["statistics"] = LastTrialJson(results.statistics);
   json["total"] = results.total ? Json(*results.total) : Json(nullptr);
   json["verification"] = results.verdict ? VerdictJson(*results.verdict) : Json(nullptr);
   json["parameters"] = ParametersJson(program, loaded.graph, results.parameters, results.data);

@@ -110,7 +110,7 @@ void RefuseTooLarge(const RunCommandOptions& options, const RegisteredProgram& p
   }
 }
 
-/// A trial's time is told if the trial was finished, or if there is no other.
+/// A trial's time counts if the trial was finished, or if there is no other.
 void Account(RunResults& results, const RunStatistics& statistics) {
   results.statistics = statistics;
   const bool whole = statistics.ended != Ended::kStopped && statistics.ended != Ended::kFailed;
@@ -362,7 +362,7 @@ class RunCall {
 
   // ------------------------------------------------------------------- report ----
 
-  /// A run that failed tells what it had, too.
+  /// A run that failed has a record, too.
   void ReportFailure(const std::exception& error) {
     phase_->Finish();
     results_.error = error.what();

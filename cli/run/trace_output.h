@@ -37,7 +37,7 @@ class TraceOutput {
   TraceOutput& operator=(const TraceOutput&) = delete;
 
   Trace* trace() { return trace_ ? &*trace_ : nullptr; }
-  void Start() { started_ = true; }  ///< from here on there is something to tell of a failure
+  void Start() { started_ = true; }  ///< from here on a failure leaves a trace
   void Write() {
     if (!trace_) return;
     if (trace_->dropped() > 0) {
@@ -47,7 +47,7 @@ class TraceOutput {
     try {
       WriteTraceFile(path_, *trace_, notes_);
     } catch (...) {
-      trace_.reset();  // told once
+      trace_.reset();  // the error comes once
       throw;
     }
     trace_.reset();

@@ -363,7 +363,7 @@ std::string TopologyPage(const Topology& topology, const Rings& rings, std::stri
   html +=
       "<p class=\"note\">Wider lines are faster links, in the colours of the list below; dashed ones have no peer access; "
       "the "
-      "band is the ring. Pointing at a line or a device tells more.</p>\n";
+      "band is the ring. Pointing at a line or a device shows more.</p>\n";
   html += fmt::format("<h2>Ring</h2>\n<p>{}</p>\n<p>Narrowest hop: {}. Found by {}.</p>\n",
                       Html(DescribeOrder(topology, rings.best, " → ")), Html(DescribeNarrowest(topology, rings.best)),
                       Html(DescribeSearch(rings)));

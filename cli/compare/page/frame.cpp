@@ -26,7 +26,7 @@ std::string Title(const PageData& page) {
 
 std::string PathSays(std::string_view path) {
   if (path == "auto") return "the program chooses, message by message, by what each path is known to cost";
-  if (path == "chattygraph") return "as ChattyGraph was published: what neighbours see is told to all at once";
+  if (path == "chattygraph") return "as ChattyGraph was published: what neighbours see is broadcast";
   const TransportInfo* const info = FindTransport(path);
   return std::string(info != nullptr ? info->description : "named by the command; this build does not have it alone");
 }
@@ -72,7 +72,7 @@ std::string Head(const PageData& page) {
   std::string html = fmt::format("<h1>{}</h1>\n", Html(Title(page)));
   if (!page.comparison.measurements.empty()) {
     html +=
-        "<p>A graph is divided among devices: GPUs, or groups of CPU threads. They run a program together and tell each "
+        "<p>A graph is divided among devices: GPUs, or groups of CPU threads. They run a program together and send each "
         "other what changed. A <em>strategy</em> is the engine that drives them (<em>bsp</em>: in rounds, all at once; "
         "<em>async</em>: each at its own pace), the communication path between them, and how the graph was divided. With "
         "the path <em>auto</em> the program chooses for itself. All times are of the run alone, and every answer behind "

@@ -27,7 +27,7 @@ std::string ModelChart(const PageData& page) {
   }
   std::string body;
   if (samples.empty()) {
-    body = Missing("No run told the time of its buffers.");
+    body = Missing("No run has times of its buffers.");
   } else {
     constexpr double kLeft = 46, kRight = 350, kBottom = 300, kTop = 22;
     constexpr std::size_t kMax = 1500;

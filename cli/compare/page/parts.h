@@ -67,7 +67,7 @@ class PageData {
 std::string Name(const PageData::Key& key);
 double MedianMs(const Measurement& m);
 
-/// Names and colours in a line; `engines`: and how lines tell engines.
+/// Names and colours in a line; `engines`: and which lines are of which engine.
 std::string Legend(const std::vector<std::pair<std::string, std::string>>& entries, bool engines);
 /// One chart of the page: a heading, how to read it, what it shows.
 std::string Chart(std::string_view id, std::string_view title, std::string_view reading, std::string_view body);

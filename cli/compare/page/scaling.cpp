@@ -46,14 +46,15 @@ std::string ScalingPanel(
       if ((comm == "auto") != chosen) continue;
       std::vector<std::pair<double, double>> path{{x(1), y(1)}};
       for (const auto& [n, speedup] : points) path.emplace_back(x(n), y(speedup));
-      std::string told = fmt::format("{}, {}{}:", execution, comm, page.several_partitions ? ", " + partition : "");
-      for (const auto& [n, speedup] : points) told += fmt::format(" {:.2f} on {},", speedup, n);
-      told.pop_back();
+      std::string title = fmt::format("{}, {}{}:", execution, comm, page.several_partitions ? ", " + partition : "");
+      for (const auto& [n, speedup] : points) title += fmt::format(" {:.2f} on {},", speedup, n);
+      title.pop_back();
       svg.Path(path,
                fmt::format("l {}{}{}", page.colours.Stroke(comm),
                            ParseEngine(execution).execution == Execution::kAsync ? " dash" : "", chosen ? " thick" : ""),
-               told);
-      for (std::size_t i = 1; i < path.size(); ++i) svg.Dot(path[i].first, path[i].second, 3, page.colours.Fill(comm), told);
+               title);
+      for (std::size_t i = 1; i < path.size(); ++i)
+        svg.Dot(path[i].first, path[i].second, 3, page.colours.Fill(comm), title);
     }
   };
   draw(false);

@@ -48,10 +48,10 @@ std::string TimePanel(const PageData& page, const std::pair<std::string, std::st
     const std::string path = c.devices == 1 ? std::string("-") : c.comm;
     const std::string label = Fitted(page.Label(c), room);
     svg.Text(kLeft - 8, middle + 4, m->outcome == Outcome::kWrong ? "e f" : c.comm == "auto" ? "e b" : "e", label);
-    const std::string told = fmt::format("{}: median {}, {} to {}, {} trials", Strategy(c), FormatMs(spread.median),
-                                         FormatMs(spread.min), FormatMs(spread.max), m->trials_ms.size());
+    const std::string title = fmt::format("{}: median {}, {} to {}, {} trials", Strategy(c), FormatMs(spread.median),
+                                          FormatMs(spread.min), FormatMs(spread.max), m->trials_ms.size());
     svg.Line(x(spread.min), middle, x(spread.max), middle, "range " + page.colours.Stroke(path));
-    for (const double ms : m->trials_ms) svg.Dot(x(ms), middle, 3, "dot " + page.colours.Fill(path), told);
+    for (const double ms : m->trials_ms) svg.Dot(x(ms), middle, 3, "dot " + page.colours.Fill(path), title);
     svg.Line(x(spread.median), middle - 5, x(spread.median), middle + 5, "median " + page.colours.Stroke(path));
     svg.Text(kChartWidth, middle + 4, "e", m->outcome == Outcome::kWrong ? "WRONG" : FormatMs(spread.median));
   }

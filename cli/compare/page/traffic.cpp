@@ -45,9 +45,9 @@ std::string PairPanel(const std::pair<std::string, std::string>& key, const Meas
       }
       const PairStatistics& pair = table[i][j];
       const auto shade = static_cast<int>(std::lround(10 * static_cast<double>(pair.bytes) / static_cast<double>(most)));
-      const std::string told = fmt::format("{} to {}: {} bytes in {} messages, combined from {}", i, j, Grouped(pair.bytes),
-                                           Grouped(pair.messages), Grouped(pair.messages_before));
-      svg.Rect(x, y, cell, cell * 0.72, fmt::format("heat h{}", shade), told);
+      const std::string title = fmt::format("{} to {}: {} bytes in {} messages, combined from {}", i, j, Grouped(pair.bytes),
+                                            Grouped(pair.messages), Grouped(pair.messages_before));
+      svg.Rect(x, y, cell, cell * 0.72, fmt::format("heat h{}", shade), title);
       if (cell < 40) continue;
       svg.Text(x + cell / 2, y + cell * 0.32, "m", SizeText(static_cast<double>(pair.bytes)));
       svg.Text(x + cell / 2, y + cell * 0.32 + 13, "m f", CountText(static_cast<double>(pair.messages)));
@@ -146,7 +146,7 @@ std::string PairsChart(const PageData& page) {
     if (m == nullptr) continue;
     panels.emplace_back(Name(key), PairPanel(key, *m));
   }
-  return Chart("pairs", "What devices told each other",
+  return Chart("pairs", "Traffic between devices",
                "From the row's device to the column's: bytes that travelled, and below them messages meant for that "
                "device; darker is more. Where one buffer goes to all, a pair may have bytes but no messages.",
                Panels(panels, "It takes a run on two devices or more."));
@@ -175,7 +175,7 @@ std::string SizesChart(const PageData& page) {
       "took: "
       "to the left what a message costs at all counts, to the right what a byte costs.",
       Legend({legend.begin(), legend.end()}, false) +
-          Panels(panels, "No run told its buffers: on one device there are none, and this engine may not tell them."));
+          Panels(panels, "No run recorded its buffers: one device has none, and operators may not record them."));
 }
 
 }  // namespace chatty::cli::page
