@@ -19,6 +19,8 @@
 #include <cooperative_groups.h>
 
 #include "chatty/framework/fused/cuda/worker.cuh"
+#include "chatty/framework/fused/cuda/worker_lists.cuh"
+#include "chatty/framework/fused/cuda/worker_rows.cuh"
 
 namespace chatty::fused::cuda {
 

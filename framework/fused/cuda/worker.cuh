@@ -1,5 +1,6 @@
 /// \file
-/// One warp's part in a fused run: see relax.cuh.
+/// One warp's part in a fused run: see relax.cuh. How it follows rows and sends messages is in worker_rows.cuh, and where it
+/// puts items in worker_lists.cuh.
 #pragma once
 
 #include "chatty/framework/fused/cuda/messages.cuh"
@@ -41,40 +42,9 @@ class RelaxWorker : protected Values<P, kRows> {
 
   __device__ Entry* GiftsOf(unsigned warp) const { return a_.gifts + (std::size_t{blockIdx.x} * kWarps + warp) * kGift; }
   /// Gives half of the ring to an idle warp, if there is one.
-  __device__ void Give() {
-    unsigned to = kWarps;
-    if (Lane() == 0) {
-      const unsigned mask = atomicOr(&idle_->mask, 0u);
-      if (mask != 0) {
-        const unsigned bit = mask & (0 - mask);
-        if ((atomicAnd(&idle_->mask, ~bit) & bit) != 0) to = __ffs(bit) - 1;  // no other warp has been faster
-      }
-    }
-    to = __shfl_sync(kFull, to, 0);
-    if (to == kWarps) return;
-    const unsigned count = min(kGift, (tail_ - head_) / 2);
-    for (unsigned i = Lane(); i < count; i += 32) StoreItem(GiftsOf(to) + i, ring_[(head_ + i) % kRing].item);
-    head_ += count;
-    __threadfence();
-    __syncwarp();
-    if (Lane() == 0) atomicExch(&idle_->gifts[to], count);
-  }
+  __device__ void Give();
   /// Waits until another warp of the block gives items, or all have none. Returns the number of items.
-  __device__ unsigned AwaitGift() {
-    constexpr unsigned kAll = (1u << kWarps) - 1;
-    unsigned count = 0;
-    if (Lane() == 0) {
-      unsigned mask = atomicOr(&idle_->mask, 1u << Warp()) | 1u << Warp();
-      // A warp's bit is cleared before it is given anything, and only by a warp that is not idle: all bits are for good.
-      while (mask != kAll && (count = atomicExch(&idle_->gifts[Warp()], 0u)) == 0) {
-        __nanosleep(40);
-        mask = atomicOr(&idle_->mask, 0u);
-      }
-    }
-    count = __shfl_sync(kFull, count, 0);
-    __threadfence();
-    return count;
-  }
+  __device__ unsigned AwaitGift();
 
   /// Before a step: where to put items, and which are below.
   __device__ void Begin(StepCounts* counts, Entry* next, unsigned far_list, double limit, double width,
@@ -122,17 +92,7 @@ class RelaxWorker : protected Values<P, kRows> {
   }
 
   /// All warps take part of every long row.
-  __device__ void WorkOnHubs(unsigned hubs, unsigned warp, unsigned warps) {
-    spills_ = true;
-    for (unsigned h = 0; h < hubs; ++h) {
-      const Entry item = LoadItem(a_.hubs + h);
-      const EdgeIndex begin = s_.graph.forward.offsets[item.vertex], end = s_.graph.forward.offsets[item.vertex + 1];
-      const Shared share = ShareOf(item.vertex, ValueIn(item));
-      for (EdgeIndex e = begin + std::uint64_t{warp} * 32; e < end; e += std::uint64_t{warps} * 32) {
-        FollowEdge(e + Lane() < end, item, share, e + Lane(), /*looks=*/true);
-      }
-    }
-  }
+  __device__ void WorkOnHubs(unsigned hubs, unsigned warp, unsigned warps);
 
   /// At a step's end: all items are in lists.
   __device__ void Flush() {
@@ -355,358 +315,45 @@ class RelaxWorker : protected Values<P, kRows> {
 
   /// All updates of a lane are under way together, and with them the fetches of the targets' rows.
   __device__ void FollowShort(const Entry& item, const Shared& share, const RowRecord& row, const RowRecord& weights,
-                              bool live) {
-    Word value[RowRecord::kEdges];
-    RowRecord rows[RowRecord::kEdges];
-    Message message[RowRecord::kEdges];
-    bool there[RowRecord::kEdges], improves[RowRecord::kEdges];
-#pragma unroll
-    for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
-      there[j] = live && row.words[j] != RowRecord::kNone;
-      step_edges_ += there[j];
-      Weight weight{};
-      if constexpr (kWeighted) weight = atomics::BitCast<Weight>(weights.words[j]);
-      if (there[j]) message[j] = MessageOver(item.vertex, row.words[j], share, weight);
-    }
-    bool sends[RowRecord::kEdges] = {};
-    if constexpr (kHasPeers) {
-#pragma unroll
-      for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
-        if (!there[j] || !IsHalo(row.words[j])) continue;
-        sends[j] = ImprovesHalo(row.words[j], message[j]);
-        there[j] = false;
-      }
-    }
-    bool natively = false;
-    if constexpr (kUpdatesNatively<P>) {
-      natively = a_.natively;
-      if (natively) {
-#pragma unroll
-        for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
-          there[j] = there[j] && !IsNan(message[j]);
-          if (there[j]) value[j] = atomics::BitCast<Word>(UpdateNatively<P>(s_.values + row.words[j], message[j]));
-        }
-        FetchRows(row, there, rows);
-#pragma unroll
-        for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
-          Value changed = atomics::BitCast<Value>(value[j]);
-          const bool was_identity = there[j] && steps::SameBytes(changed, IdentityOf<P>());
-          improves[j] = there[j] && Improves(changed, message[j]);
-          value[j] = atomics::BitCast<Word>(changed);
-          this->first += improves[j] && was_identity;
-        }
-      }
-    }
-    if (!natively) {
-      Word before[RowRecord::kEdges];
-#pragma unroll
-      for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
-        if (there[j]) before[j] = atomics::Load(WordOf(row.words[j]));
-      }
-      FetchRows(row, there, rows);
-#pragma unroll
-      for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
-        improves[j] = there[j] && UpdateBySwap(row.words[j], before[j], message[j], &value[j]);
-        if constexpr (std::is_same_v<Value, Message>) {
-          this->first += improves[j] && before[j] == atomics::BitCast<Word>(IdentityOf<P>());
-        }
-      }
-    }
-    PutAll(item, row, value, rows, improves);
-    if constexpr (kHasPeers) {
-#pragma unroll
-      for (unsigned j = 0; j < RowRecord::kEdges; ++j) Send(sends[j], item, row.words[j], message[j]);
-    }
-  }
+                              bool live);
   __device__ void FetchRows(const RowRecord& row, const bool (&there)[RowRecord::kEdges],
-                            RowRecord (&rows)[RowRecord::kEdges]) const {
-    if constexpr (!kOrders) {
-#pragma unroll
-      for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
-        if (there[j]) rows[j] = FetchRow(row.words[j]);
-      }
-    }
-  }
+                            RowRecord (&rows)[RowRecord::kEdges]) const;
   /// Brings what is not in the ring of the row of an item that goes there into the L2: in the order of hops, where `row`
   /// came with the item, its first edges if `row` only says where they are.
-  __device__ void PrefetchRow(LocalId v, [[maybe_unused]] const RowRecord& row) const {
-    if constexpr (kOrders) {
-      this->Prefetch(v);
-    } else if (!HasRecords() || row.words[RowRecord::kEdges - 1] == RowRecord::kLong) {
-      this->PrefetchEdges(row);
-    }
-  }
+  __device__ void PrefetchRow(LocalId v, [[maybe_unused]] const RowRecord& row) const;
   /// Puts a lane's improved targets into the ring, if all lanes' fit, and what lies beyond the limit into lists.
   __device__ void PutAll(const Entry& item, const RowRecord& row, const Word (&value)[RowRecord::kEdges],
-                         const RowRecord (&rows)[RowRecord::kEdges], const bool (&improves)[RowRecord::kEdges]) {
-    bool below[RowRecord::kEdges];
-    unsigned mask[RowRecord::kEdges], count = 0;
-#pragma unroll
-    for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
-      below[j] = improves[j] && IsBelow(Next(item, row.words[j], value[j]));
-      step_improved_ += improves[j];
-    }
-#pragma unroll
-    for (unsigned j = 0; j < RowRecord::kEdges; ++j) mask[j] = __ballot_sync(kFull, below[j]);
-#pragma unroll
-    for (unsigned j = 0; j < RowRecord::kEdges; ++j) count += __popc(mask[j]);
-    const bool fits = !spills_ && tail_ - head_ + count <= kRing;
-    bool left = false;
-    if (fits) {
-#pragma unroll
-      for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
-        if (below[j]) {
-          RingItem<P>& entry = ring_[(tail_ + __popc(mask[j] & ((1u << Lane()) - 1))) % kRing];
-          entry.item = Next(item, row.words[j], value[j]);
-          if constexpr (!kOrders) entry.row = rows[j];
-          PrefetchRow(row.words[j], rows[j]);
-        }
-        tail_ += __popc(mask[j]);
-        left = left || (improves[j] && !below[j]);
-      }
-    } else {
-#pragma unroll
-      for (unsigned j = 0; j < RowRecord::kEdges; ++j) left = left || improves[j];
-    }
-    if (__any_sync(kFull, left)) {
-#pragma unroll 1
-      for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
-        const bool put = (j == 0   ? improves[0]
-                          : j == 1 ? improves[1]
-                          : j == 2 ? improves[2]
-                                   : improves[3]) &&
-                         !(fits && (j == 0   ? below[0]
-                                    : j == 1 ? below[1]
-                                    : j == 2 ? below[2]
-                                             : below[3]));
-        const bool is_below = !fits && (j == 0 ? below[0] : j == 1 ? below[1] : j == 2 ? below[2] : below[3]);
-        const LocalId target = j == 0 ? row.words[0] : j == 1 ? row.words[1] : j == 2 ? row.words[2] : row.words[3];
-        const Word changed = j == 0 ? value[0] : j == 1 ? value[1] : j == 2 ? value[2] : value[3];
-        if (__any_sync(kFull, put)) PutOut(put, Next(item, target, changed), is_below);
-      }
-    }
-    __syncwarp();  // what lanes put into the ring is there for all
-  }
-
+                         const RowRecord (&rows)[RowRecord::kEdges], const bool (&improves)[RowRecord::kEdges]);
   /// The long rows of lanes' items end to end, 32 edges at a time; the longest go to the list of hubs.
-  __device__ void FollowLong(const Entry& item, const Shared& share, const RowRecord& row, bool is_long) {
-    const EdgeIndex begin = this->BeginOf(row);
-    const unsigned degree = is_long ? row.words[2] : 0;
-    step_edges_ += degree;
-    if (degree != 0) {  // all rows' first edges are on the way together
-      PrefetchToL2(s_.graph.forward.neighbours + begin);
-      if constexpr (kWeighted) PrefetchToL2(static_cast<const Weight*>(s_.graph.forward.weights) + begin);
-    }
-    const bool is_hub = !kHasPeers && degree >= kHub;  // warps of several devices have no common end for its row
-    if (__any_sync(kFull, is_hub)) PutHub(is_hub, item);
-    const WarpRows all(is_hub ? 0 : degree);
-    for (unsigned k = 0; k < all.total(); k += 32) {
-      unsigned place = 0;
-      const unsigned owner = all.Owner(k + Lane(), &place);
-      const Entry from = ShuffleItem(item, owner);
-      const Shared shared = Shuffle(share, owner);
-      const bool looks = __shfl_sync(kFull, degree, owner) >= kLook;
-      FollowEdge(k + Lane() < all.total(), from, shared, Shuffle(begin, owner) + place, looks);
-    }
-  }
-  __device__ static Entry ShuffleItem(const Entry& item, unsigned lane) {
-    Entry result{};
-    result.vertex = __shfl_sync(kFull, item.vertex, lane);
-    if constexpr (!kOrders) result.hops = __shfl_sync(kFull, item.hops, lane);
-    result.value = Shuffle(item.value, lane);
-    return result;
-  }
-
+  __device__ void FollowLong(const Entry& item, const Shared& share, const RowRecord& row, bool is_long);
+  __device__ static Entry ShuffleItem(const Entry& item, unsigned lane);
   /// Follows edge e of every lane's item, if `live`. `looks`: at the target's value before the update. Otherwise the update
   /// and the target's row are on the way together.
-  __device__ void FollowEdge(bool live, const Entry& item, const Shared& share, EdgeIndex e, bool looks) {
-    LocalId target = 0;
-    Word value{};
-    RowRecord row{};
-    bool improves = false, sends = false;
-    Message message{};
-    if (live) {
-      target = s_.graph.forward.neighbours[e];
-      message = MessageOver(item.vertex, target, share, s_.graph.forward.template weight<Weight>(e));
-      if (IsHalo(target)) {
-        sends = ImprovesHalo(target, message);
-      } else {
-        improves = Update(target, message, &value, looks, [&] {
-          if constexpr (!kOrders) {
-            if (!looks) row = FetchRow(target);
-          }
-        });
-        if constexpr (!kOrders) {
-          if (improves && looks) row = FetchRow(target);
-        }
-      }
-    }
-    Put(improves, Next(item, target, value), row);
-    Send(sends, item, target, message);
-  }
+  __device__ void FollowEdge(bool live, const Entry& item, const Shared& share, EdgeIndex e, bool looks);
 
   /// Whether another device owns v.
   __device__ bool IsHalo(LocalId v) const { return kHasPeers && v >= s_.graph.owned; }
   /// Whether a message to halo vertex v is better than all that this device has sent (Groute's filter).
-  __device__ bool ImprovesHalo(LocalId v, const Message& message) const {
-    return !IsNan(message) && steps::ReduceInto<P, true>(s_.program, s_.inbox + v, message);
-  }
+  __device__ bool ImprovesHalo(LocalId v, const Message& message) const;
   /// Sends lanes' messages to the owners of halo vertices. Where an owner's ring is full, takes messages meanwhile: else two
   /// devices could wait for each other. Their items wait.
-  __device__ void Send(bool send, const Entry& from, LocalId v, const Message& message) {
-    if constexpr (kHasPeers) {
-      std::uint32_t hops = 0;
-      if constexpr (!kOrders) hops = from.hops + 1;
-      if (!__any_sync(kFull, send)) return;
-      std::uint32_t owner = 0;
-      const std::uint64_t place = peers_.Reserve(send, v, &owner);
-      for (unsigned tries = 0;; ++tries) {
-        if (send) send = !peers_.Write(owner, place, v, hops, protocol_step_, message, /*looks=*/tries != 0);
-        if (!__any_sync(kFull, send)) return;
-        if (tries == 0) continue;
-        if (tries % 256 == 0 && peers_.IsAborted()) return;
-        TakeMessages(/*follow=*/false, /*was_idle=*/false);
-      }
-    }
-  }
+  __device__ void Send(bool send, const Entry& from, LocalId v, const Message& message);
   /// Claims messages, and puts their vertices into the ring, or else into the next list. Returns whether there were any.
   /// `was_idle`: the warp's block was idle, and is busy if there were.
-  __device__ bool TakeMessages(bool follow, bool was_idle) {
-    LocalId v = 0;
-    std::uint32_t hops = 0;
-    Message message{};
-    unsigned claimed = 0;
-    const bool mine = peers_.Claim(protocol_step_, was_idle, &claimed, &v, &hops, &message);
-    if (claimed == 0) return false;
-    Word value{};
-    RowRecord row{};
-    bool improves = false;
-    if (mine) {
-      improves = Update(v, message, &value, /*look=*/true, [] {});
-      if constexpr (!kOrders) {
-        if (improves && follow) row = FetchRow(v);
-      }
-    }
-    Entry item{};
-    item.vertex = v;
-    if constexpr (!kOrders) item.hops = hops;
-    item.value = value;
-    if (follow) {
-      Put(improves, item, row);
-    } else {
-      step_improved_ += improves;
-      PutOut(improves, item, improves && IsBelow(item));
-    }
-    return true;
-  }
+  __device__ bool TakeMessages(bool follow, bool was_idle);
 
   /// Puts the lanes' improved items into the ring, or where they go otherwise.
-  __device__ void Put(bool put, const Entry& item, const RowRecord& row) {
-    step_improved_ += put;
-    bool below = put && IsBelow(item);
-    const unsigned mask = __ballot_sync(kFull, below), count = __popc(mask);
-    if (!spills_ && tail_ - head_ + count <= kRing) {
-      if (below) {
-        RingItem<P>& entry = ring_[(tail_ + __popc(mask & ((1u << Lane()) - 1))) % kRing];
-        entry.item = item;
-        if constexpr (!kOrders) entry.row = row;
-        PrefetchRow(item.vertex, row);
-        put = below = false;
-      }
-      tail_ += count;
-    }
-    if (__any_sync(kFull, put)) PutOut(put, item, below);
-    __syncwarp();  // what lanes put into the ring is there for all
-  }
-
+  __device__ void Put(bool put, const Entry& item, const RowRecord& row);
   /// Puts items into the next list or, beyond the next limit, into the far list.
-  __device__ void PutOut(bool put, const Entry& item, bool below) {
-    bool is_far = false;
-    if constexpr (kOrders) is_far = put && !below && !(steps::PriorityOf(s_.program, ValueIn(item)) < near_limit_);
-    unsigned mask = __ballot_sync(kFull, put && !is_far), count = __popc(mask);
-    below_ += __popc(__ballot_sync(kFull, put && below));
-    if (count != 0) {
-      if (near_count_ + count > kNearBuffer) FlushNear();
-      if (put && !is_far) near_[near_count_ + __popc(mask & ((1u << Lane()) - 1))] = item;
-      near_count_ += count;
-    }
-    if constexpr (kOrders) {
-      mask = __ballot_sync(kFull, is_far);
-      count = __popc(mask);
-      if (count != 0) {
-        if (far_count_ + count > kFarBuffer) FlushFar();
-        if (is_far) {
-          far_[far_count_ + __popc(mask & ((1u << Lane()) - 1))] = item;
-          far_first_ =
-              max(far_first_, static_cast<unsigned long long>(PriorityKey(steps::PriorityOf(s_.program, ValueIn(item)))));
-        }
-        far_count_ += count;
-      }
-    }
-    __syncwarp();
-  }
-
+  __device__ void PutOut(bool put, const Entry& item, bool below);
   /// Deals the ring's items out again: they go to the next list, which the limit does not rise for.
-  __device__ void Spill() {
-    spills_ = true;
-    while (head_ != tail_) {
-      const unsigned count = min(32u, tail_ - head_);
-      const bool put = Lane() < count;
-      const Entry item = put ? ring_[(head_ + Lane()) % kRing].item : Entry{};
-      head_ += count;
-      PutOut(put, item, put);
-    }
-  }
-
-  __device__ void PutHub(bool put, const Entry& item) {
-    const unsigned mask = __ballot_sync(kFull, put);
-    unsigned first = 0;
-    if (Lane() == 0) first = atomicAdd(&counts_->hubs, __popc(mask));
-    first = __shfl_sync(kFull, first, 0) + __popc(mask & ((1u << Lane()) - 1));
-    if (!put) return;
-    if (first < a_.hub_capacity) {
-      StoreItem(a_.hubs + first, item);
-    } else {
-      Overflow(item);
-    }
-  }
+  __device__ void Spill();
+  __device__ void PutHub(bool put, const Entry& item);
   /// A list is full. The frontier's bitmap has room for every vertex, and values are at home.
-  __device__ void Overflow(const Entry& item) {
-    bits::Set<true>(s_.active, item.vertex);
-    atomics::Store(&counts_->overflow, 1u);
-  }
-  __device__ void FlushNear() {
-    if (near_count_ != 0) Store(near_, near_count_, next_, &counts_->near);
-    if (Lane() == 0 && below_ != 0) atomicAdd(&counts_->below, below_);
-    near_count_ = below_ = 0;
-  }
-  __device__ void FlushFar() {
-    for (unsigned d = 16; d > 0; d /= 2) far_first_ = max(far_first_, __shfl_xor_sync(kFull, far_first_, d));
-    if (far_count_ != 0) {
-      Store(far_, far_count_, a_.far[far_list_], &a_.totals->far[far_list_]);
-      if (Lane() == 0) atomicMax(&a_.totals->far_first[far_list_], far_first_);
-      if constexpr (kHasPeers) {
-        if (Lane() == 0) atomicAdd(&counts_->far, far_count_);
-        if (Lane() == 0) atomicMax(&counts_->far_first, far_first_);
-      }
-    }
-    far_count_ = 0;
-    far_first_ = 0;
-  }
-  __device__ void Store(const Entry* from, unsigned count, Entry* list, std::uint32_t* length) {
-    unsigned first = 0;
-    if (Lane() == 0) first = atomicAdd(length, count);
-    first = __shfl_sync(kFull, first, 0);
-    __syncwarp();
-    for (unsigned i = Lane(); i < count; i += 32) {
-      if (first + i < a_.capacity) {
-        StoreItem(list + first + i, from[i]);
-      } else {
-        Overflow(from[i]);
-      }
-    }
-    __syncwarp();
-  }
+  __device__ void Overflow(const Entry& item);
+  __device__ void FlushNear();
+  __device__ void FlushFar();
+  __device__ void Store(const Entry* from, unsigned count, Entry* list, std::uint32_t* length);
 
   const RelaxRef<P>& a_;
   const StateRef<P>& s_;
