@@ -3,6 +3,7 @@
 #include <limits>
 #include <thread>
 
+#include "fused_rounds_body.h"
 #include "fused_test_body.h"
 
 namespace chatty::test {

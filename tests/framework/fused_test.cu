@@ -1,3 +1,4 @@
+#include "fused_rounds_body.h"
 #include "fused_test_body.h"
 
 namespace chatty::test {
