@@ -130,7 +130,7 @@ TEST_P(EngineTest, ParentsAreTheSameHoweverTheyAreFound) {
 }
 
 // One thread goes through them without the others; where the frontier grows they join, and leave again.
-TEST(IsZeroCopyReceive, RoundsOfAFewEdges) {
+TEST(InPlace, RoundsOfAFewEdges) {
   const RegisteredProgram& bfs = Programs().Find("bfs", DeviceKind::kHost);
   constexpr std::uint64_t kLength = 20000, kEvery = 1500;
   std::vector<TestEdge> edges;
