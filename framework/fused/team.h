@@ -34,7 +34,7 @@
 #include "chatty/core/atomics.h"
 #include "chatty/core/macros.h"
 #include "chatty/framework/fused/relaxes.h"
-#include "chatty/framework/fused/steps.h"
+#include "chatty/framework/fused/step_limits.h"
 #include "chatty/framework/options.h"
 
 namespace chatty::fused {

@@ -8,7 +8,7 @@
 #include "chatty/framework/fused/cuda/item_lists.cuh"
 #include "chatty/framework/fused/cuda/relax_memory.h"
 #include "chatty/framework/fused/relaxes.h"
-#include "chatty/framework/fused/steps.h"
+#include "chatty/framework/fused/step_limits.h"
 #include "chatty/framework/steps/cuda/block.cuh"
 #include "chatty/framework/steps/vertex_ops.h"
 

@@ -8,7 +8,7 @@
 #include <cuda/atomic>
 
 #include "chatty/core/atomics.h"
-#include "chatty/framework/fused/steps.h"
+#include "chatty/framework/fused/step_limits.h"
 #include "chatty/framework/fused/team.h"
 #include "chatty/framework/steps/cuda/block.cuh"
 

@@ -23,7 +23,7 @@
 #include "chatty/framework/fused/host/idle_wait.h"
 #include "chatty/framework/fused/host/member_lists.h"
 #include "chatty/framework/fused/host/relax_team.h"
-#include "chatty/framework/fused/steps.h"
+#include "chatty/framework/fused/step_limits.h"
 #include "chatty/framework/fused/team.h"
 #include "chatty/framework/worklist/host/worker.h"
 
