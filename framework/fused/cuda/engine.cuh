@@ -64,7 +64,7 @@ class Engine final : public FusedEngine {
       relax_ = records_.data() != nullptr ? &Relax<P, Rows::kRecords> : &Relax<P, Rows::kPlain>;
       blocks_ = kernel_.Blocks(relax_, kThreads, kSharedBytes<P>);
     }
-    gifts_ = Buffer<ItemOf<P>>(device, std::size_t{blocks_} * kWarps * kGift);
+    donations_ = Buffer<ItemOf<P>>(device, std::size_t{blocks_} * kWarps * kDonation);
   }
 
   FusedTerms terms() const override {
@@ -96,7 +96,7 @@ class Engine final : public FusedEngine {
       a.far[i] = far_[i].data();
     }
     a.hubs = hubs_.data();
-    a.gifts = gifts_.data();
+    a.donations = donations_.data();
     a.capacity = capacity_;
     a.hub_capacity = kHubItems;
     a.counts = counts_.data();
@@ -300,7 +300,7 @@ class Engine final : public FusedEngine {
   RowRecords records_;
   void (*relax_)(RelaxRef<P>) = nullptr;  // the kernel of a GPU that has the whole graph, for its rows
   std::array<Buffer<ItemOf<P>>, 2> near_, far_;
-  Buffer<ItemOf<P>> hubs_, gifts_;
+  Buffer<ItemOf<P>> hubs_, donations_;
   Buffer<StepCounts> counts_;
   Buffer<RelaxTotals> totals_;
   Pinned<RelaxTotals> report_;

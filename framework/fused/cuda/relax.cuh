@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kThreads) Relax(const __grid_constant__ RelaxR
   const unsigned warps = gridDim.x * kWarps, warp = Warp() * gridDim.x + blockIdx.x;  // neighbours' slices on other SMs
   const bool first_thread = blockIdx.x == 0 && threadIdx.x == 0;
   detail::RelaxWorker<P, kRows> worker(a, reinterpret_cast<unsigned char*>(shared), &idle);
-  if (threadIdx.x < kWarps) idle.gifts[threadIdx.x] = 0;
+  if (threadIdx.x < kWarps) idle.donations[threadIdx.x] = 0;
   double limit = a.limit, width = a.width;
   std::uint32_t hop_limit = 0;
   unsigned far_list = 0, step = 0;

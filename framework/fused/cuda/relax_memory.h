@@ -21,8 +21,8 @@ inline std::uint32_t ListItems(std::uint64_t owned, std::uint32_t asked) {
 inline constexpr std::uint32_t kHubItems = 1u << 14;
 /// Steps of a run that a trace shows.
 inline constexpr std::uint32_t kTraceSteps = 1u << 13;
-/// Items that a warp gives to an idle one at once, and the room for gifts to all warps of a block.
-inline constexpr unsigned kGift = 64, kGiftsOfBlock = 8 * kGift;
+/// Items that a warp donates to an idle one at once, and the room for donations to all warps of a block.
+inline constexpr unsigned kDonation = 64, kDonationsOfBlock = 8 * kDonation;
 
 /// Bytes on a part; none for programs that have no such runs.
 template <class P>
@@ -31,7 +31,7 @@ std::uint64_t RelaxBytes(const PartShape& part, RowOptions rows) {
   if (!kRelaxes<P> || !fuses || !part.forward.built) return 0;
   constexpr std::uint64_t kBlocks = 256;  // a multiprocessor each, of some 150
   const std::uint64_t lists = Traits<P>::kOrders ? 4 : 2;
-  const std::uint64_t items = lists * ListItems(part.owned, rows.list_items) + kHubItems + kBlocks * kGiftsOfBlock;
+  const std::uint64_t items = lists * ListItems(part.owned, rows.list_items) + kHubItems + kBlocks * kDonationsOfBlock;
   const std::uint64_t records =
       RowRecords::Pay(part, rows.records) ? RowRecords::Bytes(part, !std::is_same_v<WeightOf<P>, None>) : 0;
   return items * sizeof(ItemOf<P>) + records + kTraceSteps * std::size_t{16} + 640;

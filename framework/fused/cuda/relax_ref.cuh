@@ -22,7 +22,7 @@ using steps::cuda::WarpRows;
 
 /// Items of a warp's ring, and of its buffers for the next list and the far list.
 inline constexpr unsigned kRing = 256, kNearBuffer = 192, kFarBuffer = 64;
-static_assert(kGiftsOfBlock == kWarps * kGift);
+static_assert(kDonationsOfBlock == kWarps * kDonation);
 /// Rows with at least so many edges are walked by all warps, when a step's other work is done.
 inline constexpr std::uint32_t kHub = 4096;
 
@@ -61,7 +61,7 @@ template <class P>
 struct RelaxRef {
   const RowRecord* records = nullptr;  ///< null if there are none
   ItemOf<P>*near[2] = {}, *far[2] = {}, *hubs = nullptr;
-  ItemOf<P>* gifts = nullptr;  ///< kGift of each warp
+  ItemOf<P>* donations = nullptr;  ///< kDonation of each warp
   std::uint32_t capacity = 0, hub_capacity = 0;
   StepCounts* counts = nullptr;  ///< three
   RelaxTotals* totals = nullptr;

@@ -4,7 +4,7 @@
 ///
 /// A warp without items flushes its lists and marks itself idle in its block. The last one counts the block as idle on its
 /// GPU. The first warp of an idle block then polls: the rings of other GPUs, and the next step. The other warps wait for
-/// what it gives them, as in relax.cuh. The first block of a GPU also polls for the leader's order, and that of the first
+/// its donations, as in relax.cuh. The first block of a GPU also polls for the leader's order, and that of the first
 /// GPU is the leader.
 #pragma once
 
@@ -64,17 +64,17 @@ class TeamWorker : public RelaxWorker<P, Rows::kEither, Messages<P>> {
   __device__ __forceinline__ bool AwaitItems(ItemSlice<Entry>* items) {
     *items = {};
     for (unsigned tries = 1;; ++tries) {
-      unsigned gift = 0;
+      unsigned donated = 0;
       bool over = false, polls = false;
       if (Lane() == 0) {
-        gift = atomicExch(&this->idle_->gifts[Warp()], 0u);
+        donated = atomicExch(&this->idle_->donations[Warp()], 0u);
         over = atomicOr(&block_->step, 0u) != static_cast<unsigned>(this->protocol_step_);
         polls = Warp() == 0 && atomicOr(&this->idle_->mask, 0u) == kAll;
       }
-      gift = __shfl_sync(kFull, gift, 0);
-      if (gift != 0) {
+      donated = __shfl_sync(kFull, donated, 0);
+      if (donated != 0) {
         __threadfence();
-        *items = {this->GiftsOf(Warp()), gift};
+        *items = {this->DonationsTo(Warp()), donated};
         return true;
       }
       if (__shfl_sync(kFull, over, 0)) return false;
@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(kThreads, 1) RelaxTogether(const __grid_consta
                           a.adapts ? a.max_width : a.width);
     }
   }
-  if (threadIdx.x < kWarps) idle.gifts[threadIdx.x] = 0;
+  if (threadIdx.x < kWarps) idle.donations[threadIdx.x] = 0;
   if (first_thread) {  // step 1 has the frontier as its only result
     counts[1].near = a.counts[0].near;
     counts[1].far = a.totals->far[0];

@@ -10,8 +10,8 @@ namespace chatty::fused::cuda::detail {
 
 /// Where warps of a block that have nothing to do wait for items of the others. Atomics alone touch it.
 struct IdleWarps {
-  unsigned mask;           ///< a bit a warp
-  unsigned gifts[kWarps];  ///< items that a warp is given, in its part of RelaxRef::gifts
+  unsigned mask;               ///< a bit a warp
+  unsigned donations[kWarps];  ///< items donated to a warp, in its part of RelaxRef::donations
 };
 
 /// One warp's part in the kernel. All lanes call every function. `Peers` is None, or Messages<P> where the device has a part
@@ -40,11 +40,13 @@ class RelaxWorker : protected Values<P, kRows> {
     if constexpr (kOrders) far_ = nears + kWarps * kNearBuffer + Warp() * kFarBuffer;
   }
 
-  __device__ Entry* GiftsOf(unsigned warp) const { return a_.gifts + (std::size_t{blockIdx.x} * kWarps + warp) * kGift; }
-  /// Gives half of the ring to an idle warp, if there is one.
-  __device__ void Give();
-  /// Waits until another warp of the block gives items, or all have none. Returns the number of items.
-  __device__ unsigned AwaitGift();
+  __device__ Entry* DonationsTo(unsigned warp) const {
+    return a_.donations + (std::size_t{blockIdx.x} * kWarps + warp) * kDonation;
+  }
+  /// Donates half of the ring to an idle warp, if there is one.
+  __device__ void Donate();
+  /// Waits until another warp of the block donates items, or all have none. Returns the number of items.
+  __device__ unsigned AwaitDonation();
 
   /// Before a step: where to put items, and which are below.
   __device__ void Begin(StepCounts* counts, Entry* next, unsigned far_list, double limit, double width,
@@ -76,17 +78,17 @@ class RelaxWorker : protected Values<P, kRows> {
       } else {
         WorkOnMany(items);
       }
-      if (tail_ - head_ > kFew) Give();
+      if (tail_ - head_ > kFew) Donate();
       if ((budget_ < work_ && tail_ - head_ >= kSpillFrom) || IsLate()) Spill();
     }
   }
-  /// Drains two lists and what other warps of the block give.
+  /// Drains two lists and what other warps of the block donate.
   __device__ void Work(ItemSlice<Entry> items, ItemSlice<Entry> later) {
     while (true) {
       Drain(items);
       items = later;
       later.count = 0;
-      if (items.count == 0) items = {GiftsOf(Warp()), AwaitGift()};
+      if (items.count == 0) items = {DonationsTo(Warp()), AwaitDonation()};
       if (items.count == 0) return;
     }
   }

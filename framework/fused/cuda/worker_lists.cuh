@@ -7,7 +7,7 @@
 namespace chatty::fused::cuda::detail {
 
 template <class P, Rows kRows, class Peers>
-__device__ inline void RelaxWorker<P, kRows, Peers>::Give() {
+__device__ inline void RelaxWorker<P, kRows, Peers>::Donate() {
   unsigned to = kWarps;
   if (Lane() == 0) {
     const unsigned mask = atomicOr(&idle_->mask, 0u);
@@ -18,22 +18,22 @@ __device__ inline void RelaxWorker<P, kRows, Peers>::Give() {
   }
   to = __shfl_sync(kFull, to, 0);
   if (to == kWarps) return;
-  const unsigned count = min(kGift, (tail_ - head_) / 2);
-  for (unsigned i = Lane(); i < count; i += 32) StoreItem(GiftsOf(to) + i, ring_[(head_ + i) % kRing].item);
+  const unsigned count = min(kDonation, (tail_ - head_) / 2);
+  for (unsigned i = Lane(); i < count; i += 32) StoreItem(DonationsTo(to) + i, ring_[(head_ + i) % kRing].item);
   head_ += count;
   __threadfence();
   __syncwarp();
-  if (Lane() == 0) atomicExch(&idle_->gifts[to], count);
+  if (Lane() == 0) atomicExch(&idle_->donations[to], count);
 }
 
 template <class P, Rows kRows, class Peers>
-__device__ inline unsigned RelaxWorker<P, kRows, Peers>::AwaitGift() {
+__device__ inline unsigned RelaxWorker<P, kRows, Peers>::AwaitDonation() {
   constexpr unsigned kAll = (1u << kWarps) - 1;
   unsigned count = 0;
   if (Lane() == 0) {
     unsigned mask = atomicOr(&idle_->mask, 1u << Warp()) | 1u << Warp();
-    // A warp's bit is cleared before it is given anything, and only by a warp that is not idle: all bits are for good.
-    while (mask != kAll && (count = atomicExch(&idle_->gifts[Warp()], 0u)) == 0) {
+    // A warp's bit is cleared before it gets a donation, and only by a warp that is not idle: all bits are for good.
+    while (mask != kAll && (count = atomicExch(&idle_->donations[Warp()], 0u)) == 0) {
       __nanosleep(40);
       mask = atomicOr(&idle_->mask, 0u);
     }
