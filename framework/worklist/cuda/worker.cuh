@@ -177,13 +177,13 @@ class Worker {
  private:
   /// Turns of a busy warp after which it takes messages.
   static constexpr unsigned kTurns = 8;
-  /// Turns of work after which a warp looks whether the run has failed. An idle warp looks each time, and the first one
-  /// reads the abort word after so many.
-  static constexpr unsigned kLooks = 256;
+  /// Turns after which a busy warp checks whether the run has failed; an idle warp checks in each turn. The GPU's first warp
+  /// reads the abort word in host memory after so many turns, and so does any warp that waits for room in a ring.
+  static constexpr unsigned kPollsPerAbortCheck = 256;
   /// A ring with fewer items is not dealt out: they are a chain.
   static constexpr unsigned kSpillFrom = 16;
 
-  __device__ void LookForAbort(bool reads_host) {
+  __device__ void CheckForAbort(bool reads_host) {
     if (fused::cuda::detail::IsAbortedForWarp(a_.team, a_.begun, reads_host)) aborted_ = true;
   }
   __device__ bool IsFirst() const { return blockIdx.x == 0 && Warp() == 0; }
@@ -198,7 +198,7 @@ class Worker {
     bool busy = true;
     unsigned pause = 0;
     for (unsigned turns = 1;; ++turns) {
-      if (turns % kLooks == 0 && busy) LookForAbort(/*reads_host=*/IsFirst());
+      if (turns % kPollsPerAbortCheck == 0 && busy) CheckForAbort(/*reads_host=*/IsFirst());
       if (aborted_) return false;
       const bool sends = outgoing_ + unsent_.count != 0, works = (tail_ - head_) + near_.count + far_.count != 0;
       if (sends) {
@@ -219,7 +219,7 @@ class Worker {
       }
       if (busy) continue;
       if (IsFirst()) Lead();
-      LookForAbort(/*reads_host=*/IsFirst() && turns % kLooks == 0);
+      CheckForAbort(/*reads_host=*/IsFirst() && turns % kPollsPerAbortCheck == 0);
       bool over = false;
       if (Lane() == 0) over = fused::cuda::detail::HasBegun(a_.begun, step_ + 1);
       over = __shfl_sync(kFull, over, 0);
@@ -286,7 +286,7 @@ class Worker {
       }
       if (!__any_sync(kFull, sends)) return;  // a lane that has written waits here, where its entry is on its way
       if (tries == 0) continue;
-      if (tries % kLooks == 0) LookForAbort(/*reads_host=*/true);
+      if (tries % kPollsPerAbortCheck == 0) CheckForAbort(/*reads_host=*/true);
       if (aborted_) return;
       if (!TakeMessages(/*was_idle=*/false, /*spills=*/true)) __nanosleep(100);
     }
