@@ -25,7 +25,7 @@ enum class End : std::uint32_t {
 /// cleared.
 struct StepCounts {
   std::uint32_t near = 0;      ///< items of the next list
-  std::uint32_t below = 0;     ///< of these, below the limit: what rings and warps had no room or time for
+  std::uint32_t below = 0;     ///< of these, below the limit: what local queues and warps had no room or time for
   std::uint32_t hubs = 0;      ///< items with long rows
   std::uint32_t stop = 0;      ///< 1: the host has asked for a stop
   std::uint32_t overflow = 0;  ///< 1: a list was full

@@ -42,7 +42,8 @@ struct WorklistOptions {
   std::chrono::milliseconds timeout{0};
   /// A request ends the run after the current step.
   std::stop_token stop = {};
-  /// Items of each worker's ring and about as many entries of the rings between devices, at least 64. 0: the defaults.
+  /// Items of each worker's local queue and about as many entries of the rings between devices, at least 64. 0: the
+  /// defaults.
   std::uint32_t list_items = 0;
   /// On GPUs: items for which each list of waiting items has room. A list that is full ends the run with an
   /// OutOfMemoryError. 0: as many as a quarter of the free memory holds, at most 2^24. Host devices need no bound.

@@ -3,16 +3,16 @@
 /// al., GraphIt, CGO'20), on the persistent kernel of the CPU-Free model.
 ///
 /// The work is a list of items: changed vertices. A step of the kernel takes the items whose priority is below a limit. Each
-/// warp takes a slice of the list and follows edges on its own: a target that a message improves becomes an item of the
-/// warp's ring in shared memory, until nothing below the limit is left. What lies beyond goes to the next step's list, or to
-/// a list of far items. Then all blocks meet, and the limit rises. An atomic operation decides about each value, and every
-/// improvement becomes an item, so answers do not depend on the order. The order decides how much is done twice.
+/// warp takes a slice of the list and follows edges on its own. A target that a message improves becomes an item of the
+/// warp's local queue in shared memory, until nothing below the limit is left. What lies beyond goes to the next step's
+/// list, or to a list of far items. Then all blocks meet, and the limit rises. An atomic operation decides about each value,
+/// and every improvement becomes an item, so answers do not depend on the order. The order decides how much is done twice.
 ///
 /// A program's Priority is the order, if there is one. Otherwise the order is an item's hops: the edges from the frontier
 /// with which the engine began. A search by levels then finds tens of levels in one step, and all levels below the limit are
 /// right when the step ends.
 ///
-/// Memory order: values change by relaxed atomics. Rows and records are constant. Items of a ring are of one warp
+/// Memory order: values change by relaxed atomics. Rows and records are constant. Items of a local queue are of one warp
 /// (__syncwarp). Items of lists are written before a grid barrier and read behind it.
 #pragma once
 

@@ -20,8 +20,8 @@ using steps::cuda::Shuffle;
 using steps::cuda::Warp;
 using steps::cuda::WarpRows;
 
-/// Items of a warp's ring, and of its buffers for the next list and the far list.
-inline constexpr unsigned kRing = 256, kNearBuffer = 192, kFarBuffer = 64;
+/// Items of a warp's local queue, and of its buffers for the next list and the far list.
+inline constexpr unsigned kLocalQueue = 256, kNearBuffer = 192, kFarBuffer = 64;
 static_assert(kDonationsOfBlock == kWarps * kDonation);
 /// Rows with at least so many edges are walked by all warps, when a step's other work is done.
 inline constexpr std::uint32_t kHub = 4096;
@@ -89,20 +89,20 @@ struct RelaxRef {
   }
 };
 
-/// An item in a ring. In the order of hops its row comes with it, fetched while the update of its value is on the way. In
-/// the order of a Priority an item is read with its row, and skipped if its value has improved since.
+/// An item in a local queue. In the order of hops its row comes with it, fetched while the update of its value is on the
+/// way. In the order of a Priority an item is read with its row, and skipped if its value has improved since.
 template <class P, bool kOrders = Traits<P>::kOrders>
-struct RingItem {
+struct QueueItem {
   ItemOf<P> item;
   RowRecord row;
 };
 template <class P>
-struct RingItem<P, true> {
+struct QueueItem<P, true> {
   ItemOf<P> item;
 };
 
 template <class P>
-inline constexpr std::size_t kSharedBytes = kWarps*(kRing * sizeof(RingItem<P>) + kNearBuffer * sizeof(ItemOf<P>) +
+inline constexpr std::size_t kSharedBytes = kWarps*(kLocalQueue * sizeof(QueueItem<P>) + kNearBuffer * sizeof(ItemOf<P>) +
                                                     (Traits<P>::kOrders ? kFarBuffer * sizeof(ItemOf<P>) : 0));
 
 namespace detail {

@@ -60,7 +60,7 @@ class TeamWorker : public RelaxWorker<P, Rows::kEither, Messages<P>> {
   }
 
   /// Waits for items, all warps of the block being idle or on their way to it. Returns false once the step has ended. Items
-  /// may be in the ring as well.
+  /// may be in the local queue as well.
   __device__ __forceinline__ bool AwaitItems(ItemSlice<Entry>* items) {
     *items = {};
     for (unsigned tries = 1;; ++tries) {

@@ -33,9 +33,9 @@ class RelaxWorker : protected Values<P, kRows> {
 
   __device__ RelaxWorker(const RelaxRef<P>& a, unsigned char* shared, IdleWarps* idle, Peers peers = {})
       : Base(a), a_(a), s_(a.s), idle_(idle), peers_(peers) {
-    auto* const rings = reinterpret_cast<RingItem<P>*>(shared);
-    auto* const nears = reinterpret_cast<Entry*>(rings + kWarps * kRing);
-    ring_ = rings + Warp() * kRing;
+    auto* const queues = reinterpret_cast<QueueItem<P>*>(shared);
+    auto* const nears = reinterpret_cast<Entry*>(queues + kWarps * kLocalQueue);
+    queue_ = queues + Warp() * kLocalQueue;
     near_ = nears + Warp() * kNearBuffer;
     if constexpr (kOrders) far_ = nears + kWarps * kNearBuffer + Warp() * kFarBuffer;
   }
@@ -43,7 +43,7 @@ class RelaxWorker : protected Values<P, kRows> {
   __device__ Entry* DonationsTo(unsigned warp) const {
     return a_.donations + (std::size_t{blockIdx.x} * kWarps + warp) * kDonation;
   }
-  /// Donates half of the ring to an idle warp, if there is one.
+  /// Donates half of the local queue to an idle warp, if there is one.
   __device__ void Donate();
   /// Waits until another warp of the block donates items, or all have none. Returns the number of items.
   __device__ unsigned AwaitDonation();
@@ -66,7 +66,7 @@ class RelaxWorker : protected Values<P, kRows> {
     if constexpr (kOrders) begun_ = static_cast<unsigned>(clock());
   }
 
-  /// Takes items of a list and of the ring and what comes of them, until nothing below the limit is left. The warp's
+  /// Takes items of a list and of the local queue and what comes of them, until nothing below the limit is left. The warp's
   /// instructions are part of its items' chain: if items are few, four lanes share one, a lane an edge; if they are many, a
   /// lane has one.
   __device__ void Drain(ItemSlice<Entry> items) {
@@ -131,7 +131,7 @@ class RelaxWorker : protected Values<P, kRows> {
   using Base::UpdateBySwap;
   using Base::WordOf;
   using typename Base::Word;
-  /// A ring with fewer items is not dealt out: they are a chain.
+  /// A local queue with fewer items is not dealt out: they are a chain.
   static constexpr unsigned kSpillFrom = 16;
   /// Rows of so many edges and more look at their targets before updates: most of them improve nothing.
   static constexpr unsigned kLook = 64;
@@ -175,7 +175,7 @@ class RelaxWorker : protected Values<P, kRows> {
     }
   }
 
-  /// Lanes' items: from the list, then from the ring.
+  /// Lanes' items: from the list, then from the local queue.
   struct Taken {
     unsigned listed, all;
   };
@@ -210,7 +210,7 @@ class RelaxWorker : protected Values<P, kRows> {
     if (is_listed) {
       item = LoadItem(at + which);
     } else if (live) {
-      const RingItem<P>& entry = ring_[(head + which - taken.listed) % kRing];
+      const QueueItem<P>& entry = queue_[(head + which - taken.listed) % kLocalQueue];
       item = entry.item;
       if constexpr (!kOrders) {
         if (HasRecords()) {
@@ -220,7 +220,7 @@ class RelaxWorker : protected Values<P, kRows> {
         }
       }
     }
-    __syncwarp();  // the ring's places are free
+    __syncwarp();  // the local queue's places are free
     Weight weight{};
     if (kOrders ? live : is_listed) {
       if (HasRecords()) {
@@ -280,11 +280,11 @@ class RelaxWorker : protected Values<P, kRows> {
     if (is_listed) {
       item = LoadItem(at + Lane());
     } else if (live) {
-      const RingItem<P>& entry = ring_[(head + Lane() - taken.listed) % kRing];
+      const QueueItem<P>& entry = queue_[(head + Lane() - taken.listed) % kLocalQueue];
       item = entry.item;
       if constexpr (!kOrders) row = entry.row;
     }
-    __syncwarp();  // the ring's places are free
+    __syncwarp();  // the local queue's places are free
     RowRecord weights{};
     if (kOrders ? live : is_listed) {
       row = FetchRow(item.vertex);
@@ -320,10 +320,10 @@ class RelaxWorker : protected Values<P, kRows> {
                               bool live);
   __device__ void FetchRows(const RowRecord& row, const bool (&there)[RowRecord::kEdges],
                             RowRecord (&rows)[RowRecord::kEdges]) const;
-  /// Brings what is not in the ring of the row of an item that goes there into the L2: in the order of hops, where `row`
-  /// came with the item, its first edges if `row` only says where they are.
+  /// Brings into the L2 what a local queue lacks of the row of an item that goes there. In the order of hops, where `row`
+  /// came with the item, these are the row's first edges, if `row` only says where they are.
   __device__ void PrefetchRow(LocalId v, [[maybe_unused]] const RowRecord& row) const;
-  /// Puts a lane's improved targets into the ring, if all lanes' fit, and what lies beyond the limit into lists.
+  /// Puts a lane's improved targets into the local queue, if all lanes' fit, and what lies beyond the limit into lists.
   __device__ void PutAll(const Entry& item, const RowRecord& row, const Word (&value)[RowRecord::kEdges],
                          const RowRecord (&rows)[RowRecord::kEdges], const bool (&improves)[RowRecord::kEdges]);
   /// The long rows of lanes' items end to end, 32 edges at a time; the longest go to the list of hubs.
@@ -340,15 +340,15 @@ class RelaxWorker : protected Values<P, kRows> {
   /// Sends lanes' messages to the owners of halo vertices. Where an owner's ring is full, takes messages meanwhile: else two
   /// devices could wait for each other. Their items wait.
   __device__ void Send(bool send, const Entry& from, LocalId v, const Message& message);
-  /// Claims messages, and puts their vertices into the ring, or else into the next list. Returns whether there were any.
-  /// `was_idle`: the warp's block was idle, and is busy if there were.
+  /// Claims messages, and puts their vertices into the local queue, or else into the next list. Returns whether there were
+  /// any. `was_idle`: the warp's block was idle, and is busy if there were.
   __device__ bool TakeMessages(bool follow, bool was_idle);
 
-  /// Puts the lanes' improved items into the ring, or where they go otherwise.
+  /// Puts the lanes' improved items into the local queue, or where they go otherwise.
   __device__ void Put(bool put, const Entry& item, const RowRecord& row);
   /// Puts items into the next list or, beyond the next limit, into the far list.
   __device__ void PutOut(bool put, const Entry& item, bool below);
-  /// Deals the ring's items out again: they go to the next list, which the limit does not rise for.
+  /// Deals the local queue's items out again: they go to the next list, which the limit does not rise for.
   __device__ void Spill();
   __device__ void PutHub(bool put, const Entry& item);
   /// A list is full. The frontier's bitmap has room for every vertex, and values are at home.
@@ -362,7 +362,7 @@ class RelaxWorker : protected Values<P, kRows> {
   IdleWarps* const idle_;
   [[no_unique_address]] Peers peers_;
   std::uint64_t protocol_step_ = 0;  // of all devices: see fused/team.h
-  RingItem<P>* ring_;
+  QueueItem<P>* queue_;
   Entry *near_, *far_ = nullptr;
   unsigned head_ = 0, tail_ = 0, near_count_ = 0, far_count_ = 0, below_ = 0;
   unsigned long long far_first_ = 0, done_ = 0;
@@ -372,7 +372,7 @@ class RelaxWorker : protected Values<P, kRows> {
   double limit_ = 0, near_limit_ = 0;
   std::uint32_t hop_limit_ = 0;
   unsigned budget_ = 0;
-  bool spills_ = false;                                           // for the rest of the step nothing goes to the ring
+  bool spills_ = false;                                           // for the rest of the step nothing goes to the local queue
   unsigned begun_ = 0;                                            // the SM's clock at the step's begin
   unsigned work_ = 0;                                             // items of this step, of all lanes
   unsigned step_items_ = 0, step_improved_ = 0, step_edges_ = 0;  // a lane's

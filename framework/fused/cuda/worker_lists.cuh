@@ -1,5 +1,5 @@
 /// \file
-/// Where a warp of RelaxWorker puts items: its ring, an idle warp of its block, or a list in the GPU's memory.
+/// Where a warp of RelaxWorker puts items: its local queue, an idle warp of its block, or a list in the GPU's memory.
 #pragma once
 
 #include "chatty/framework/fused/cuda/worker.cuh"
@@ -19,7 +19,7 @@ __device__ inline void RelaxWorker<P, kRows, Peers>::Donate() {
   to = __shfl_sync(kFull, to, 0);
   if (to == kWarps) return;
   const unsigned count = min(kDonation, (tail_ - head_) / 2);
-  for (unsigned i = Lane(); i < count; i += 32) StoreItem(DonationsTo(to) + i, ring_[(head_ + i) % kRing].item);
+  for (unsigned i = Lane(); i < count; i += 32) StoreItem(DonationsTo(to) + i, queue_[(head_ + i) % kLocalQueue].item);
   head_ += count;
   __threadfence();
   __syncwarp();
@@ -59,13 +59,13 @@ __device__ inline void RelaxWorker<P, kRows, Peers>::PutAll(const Entry& item, c
   for (unsigned j = 0; j < RowRecord::kEdges; ++j) mask[j] = __ballot_sync(kFull, below[j]);
 #pragma unroll
   for (unsigned j = 0; j < RowRecord::kEdges; ++j) count += __popc(mask[j]);
-  const bool fits = !spills_ && tail_ - head_ + count <= kRing;
+  const bool fits = !spills_ && tail_ - head_ + count <= kLocalQueue;
   bool left = false;
   if (fits) {
 #pragma unroll
     for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
       if (below[j]) {
-        RingItem<P>& entry = ring_[(tail_ + __popc(mask[j] & ((1u << Lane()) - 1))) % kRing];
+        QueueItem<P>& entry = queue_[(tail_ + __popc(mask[j] & ((1u << Lane()) - 1))) % kLocalQueue];
         entry.item = Next(item, row.words[j], value[j]);
         if constexpr (!kOrders) entry.row = rows[j];
         PrefetchRow(row.words[j], rows[j]);
@@ -94,7 +94,7 @@ __device__ inline void RelaxWorker<P, kRows, Peers>::PutAll(const Entry& item, c
       if (__any_sync(kFull, put)) PutOut(put, Next(item, target, changed), is_below);
     }
   }
-  __syncwarp();  // what lanes put into the ring is there for all
+  __syncwarp();  // what lanes put into the local queue is there for all
 }
 
 template <class P, Rows kRows, class Peers>
@@ -102,9 +102,9 @@ __device__ inline void RelaxWorker<P, kRows, Peers>::Put(bool put, const Entry& 
   step_improved_ += put;
   bool below = put && IsBelow(item);
   const unsigned mask = __ballot_sync(kFull, below), count = __popc(mask);
-  if (!spills_ && tail_ - head_ + count <= kRing) {
+  if (!spills_ && tail_ - head_ + count <= kLocalQueue) {
     if (below) {
-      RingItem<P>& entry = ring_[(tail_ + __popc(mask & ((1u << Lane()) - 1))) % kRing];
+      QueueItem<P>& entry = queue_[(tail_ + __popc(mask & ((1u << Lane()) - 1))) % kLocalQueue];
       entry.item = item;
       if constexpr (!kOrders) entry.row = row;
       PrefetchRow(item.vertex, row);
@@ -113,7 +113,7 @@ __device__ inline void RelaxWorker<P, kRows, Peers>::Put(bool put, const Entry& 
     tail_ += count;
   }
   if (__any_sync(kFull, put)) PutOut(put, item, below);
-  __syncwarp();  // what lanes put into the ring is there for all
+  __syncwarp();  // what lanes put into the local queue is there for all
 }
 
 template <class P, Rows kRows, class Peers>
@@ -149,7 +149,7 @@ __device__ inline void RelaxWorker<P, kRows, Peers>::Spill() {
   while (head_ != tail_) {
     const unsigned count = min(32u, tail_ - head_);
     const bool put = Lane() < count;
-    const Entry item = put ? ring_[(head_ + Lane()) % kRing].item : Entry{};
+    const Entry item = put ? queue_[(head_ + Lane()) % kLocalQueue].item : Entry{};
     head_ += count;
     PutOut(put, item, put);
   }

@@ -27,7 +27,7 @@ class DeviceRun {
   static_assert(std::is_trivially_copyable_v<P>,
                 "a program that runs on GPUs is trivially copyable: kernels get it by value");
   using Item = typename P::Item;
-  static_assert(alignof(Item) <= 16, "an item that is aligned to more than 16 bytes has no place in a warp's ring");
+  static_assert(alignof(Item) <= 16, "an item that is aligned to more than 16 bytes has no place in a warp's local queue");
 
  public:
   /// Takes all memory, copies the seeds, and loads the kernel: none of this can be done while another device's kernel runs.
@@ -45,8 +45,9 @@ class DeviceRun {
         first_counts_(device, 1),
         report_(device, 1) {
     const bool has_peers = team.size() > 1;
-    a_.ring = std::bit_floor(terms.list_items == 0 ? kRing : std::clamp<std::uint32_t>(terms.list_items, 32, kRing));
-    while (SharedBytes<Item>(a_.ring, Outbox(has_peers)) > kShared && a_.ring > 32) a_.ring /= 2;
+    a_.queue =
+        std::bit_floor(terms.list_items == 0 ? kLocalQueue : std::clamp<std::uint32_t>(terms.list_items, 32, kLocalQueue));
+    while (SharedBytes<Item>(a_.queue, Outbox(has_peers)) > kShared && a_.queue > 32) a_.queue /= 2;
     a_.outbox = Outbox(has_peers);
     const unsigned resident = kernel_.Blocks(&RunItems<P>, kThreads, shared_bytes());
     if (sharing_ > resident) {
@@ -100,16 +101,16 @@ class DeviceRun {
   }
 
  private:
-  /// Items of a warp's ring, and the shared memory of a block that its rings may take.
-  static constexpr std::uint32_t kRing = 256;
+  /// Items of a warp's local queue, and the shared memory of a block that its local queues may take.
+  static constexpr std::uint32_t kLocalQueue = 256;
   static constexpr std::size_t kShared = std::size_t{96} << 10;
   /// Workers that a device's state counts: see fused::TeamState.
   static constexpr unsigned kMaxWorkers = 1u << 15;
   /// Items of a list by default: that many, or what is in a part of the free memory.
   static constexpr std::uint64_t kWaiting = 1u << 24, kPartOfFree = 4;
 
-  std::uint32_t Outbox(bool has_peers) const { return has_peers ? a_.ring / 2 : 0; }
-  std::size_t shared_bytes() const { return SharedBytes<Item>(a_.ring, a_.outbox); }
+  std::uint32_t Outbox(bool has_peers) const { return has_peers ? a_.queue / 2 : 0; }
+  std::size_t shared_bytes() const { return SharedBytes<Item>(a_.queue, a_.outbox); }
 
   void TakeLists(std::span<const Item> seeds, bool has_peers) {
     // Below an infinite limit no item is far; the far list that is there has the seeds alone.

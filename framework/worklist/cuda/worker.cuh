@@ -2,12 +2,12 @@
 /// A distributed worklist in resident kernels of GPUs, one each: Groute's fused worker (Ben-Nun et al., PPoPP'17) for items
 /// of any type. The steps are those of fused/team.h, and each warp is a worker.
 ///
-/// A lane does one item at a time. What its Process makes goes into the warp's ring in shared memory, if it is below the
-/// limit and there is room, else into a list of the GPU: that of the next step, or beyond the next limit the far list. What
-/// it sends waits in the warp's outbox, or where that is full in the GPU's list of unsent items, which are sent in the next
-/// step. None of this waits for anything, so lanes may part as they like. When all lanes of the warp have ended Process, the
-/// warp sends what the outbox has, 32 items at a time. Where a ring is full, it takes messages meanwhile: else two devices
-/// could wait for each other. Their items go into the list of the next step.
+/// A lane does one item at a time. What its Process makes goes into the warp's local queue in shared memory, if it is below
+/// the limit and there is room. Else it goes into a list of the GPU: that of the next step, or beyond the next limit the far
+/// list. What it sends waits in the warp's outbox, or where that is full in the GPU's list of unsent items, which are sent
+/// in the next step. None of this waits for anything, so lanes may part as they like. When all lanes of the warp have ended
+/// Process, the warp sends what the outbox has, 32 items at a time. Where a ring is full, it takes messages meanwhile: else
+/// two devices could wait for each other. Their items go into the list of the next step.
 ///
 /// A warp without items counts what it has done and becomes idle. It then polls the rings of the other devices and the begin
 /// of the next step. The first warp of a GPU also takes the leader's order, and that of the first GPU is the leader. No
@@ -18,9 +18,9 @@
 /// Each warp of the receiver claims entries after some turns, while it sends, and when it is idle, because Process ends. So
 /// that place is written at some time, whatever other rings look like.
 ///
-/// Memory order. Items of the ring and the outbox are of one warp (`__syncwarp`). Items of lists are stored before the warp
-/// becomes idle, which releases them, and loaded in the next step, behind its begin. Counters of the block in shared memory
-/// are changed by atomics alone.
+/// Memory order. Items of the local queue and the outbox are of one warp (`__syncwarp`). Items of lists are stored before
+/// the warp becomes idle, which releases them, and loaded in the next step, behind its begin. Counters of the block in
+/// shared memory are changed by atomics alone.
 #pragma once
 
 #include <cstdint>
@@ -72,7 +72,7 @@ struct WorklistRef {
   typename P::Item *near[2] = {}, *far[2] = {};  ///< `room` and `far_room` each; the first far list has the seeds
   Unsent<typename P::Item>* unsent[2] = {};      ///< `room` each, with several devices
   std::uint32_t room = 0, far_room = 0, seeds = 0;
-  std::uint32_t ring = 0, outbox = 0;  ///< items of a warp's; powers of two
+  std::uint32_t queue = 0, outbox = 0;  ///< items of a warp's; powers of two
   ListCounts* counts = nullptr;
   Totals* totals = nullptr;
   fused::cuda::TeamStep* begun = nullptr;
@@ -80,15 +80,15 @@ struct WorklistRef {
   double width = 0;
 };
 
-/// Bytes of a block's rings and outboxes.
+/// Bytes of a block's local queues and outboxes.
 template <class Item>
-constexpr std::size_t SharedBytes(std::size_t ring, std::size_t outbox) {
-  return kWarps * (ring * sizeof(Item) + outbox * (sizeof(Item) + sizeof(std::uint32_t)));
+constexpr std::size_t SharedBytes(std::size_t queue, std::size_t outbox) {
+  return kWarps * (queue * sizeof(Item) + outbox * (sizeof(Item) + sizeof(std::uint32_t)));
 }
 
-/// How much of its shared memory's rings the lanes of a warp have filled since the warp last looked.
+/// How much of its shared memory's local queues the lanes of a warp have filled since the warp last looked.
 struct Filled {
-  unsigned ring, outbox;
+  unsigned queue, outbox;
 };
 
 /// One warp, which is the context that Process gets (see WorklistContext). All lanes call every function but those of the
@@ -103,9 +103,9 @@ class Worker {
   __device__ Worker(const WorklistRef<P>& a, unsigned char* shared, Filled* filled, Leader* leader)
       : a_(a), filled_(filled), leader_(leader) {
     auto* const items = reinterpret_cast<Item*>(shared);
-    ring_ = items + Warp() * a.ring;
-    outbox_ = items + kWarps * a.ring + Warp() * a.outbox;
-    outbox_to_ = reinterpret_cast<std::uint32_t*>(items + kWarps * (a.ring + a.outbox)) + Warp() * a.outbox;
+    queue_ = items + Warp() * a.queue;
+    outbox_ = items + kWarps * a.queue + Warp() * a.outbox;
+    outbox_to_ = reinterpret_cast<std::uint32_t*>(items + kWarps * (a.queue + a.outbox)) + Warp() * a.outbox;
   }
 
   /// @{
@@ -180,7 +180,7 @@ class Worker {
   /// Turns after which a busy warp checks whether the run has failed; an idle warp checks in each turn. The GPU's first warp
   /// reads the abort word in host memory after so many turns, and so does any warp that waits for room in a ring.
   static constexpr unsigned kPollsPerAbortCheck = 256;
-  /// A ring with fewer items is not dealt out: they are a chain.
+  /// A local queue with fewer items is not dealt out: they are a chain.
   static constexpr unsigned kSpillFrom = 16;
 
   __device__ void CheckForAbort(bool reads_host) {
@@ -232,7 +232,7 @@ class Worker {
     }
   }
 
-  /// Does one item a lane: from the ring, from the next step's list of the step before, then from the far list.
+  /// Does one item a lane: from the local queue, from the next step's list of the step before, then from the far list.
   __device__ __forceinline__ void DoSome() {
     if (near_.count == 0) {
       near_ = far_;
@@ -242,7 +242,7 @@ class Worker {
     const bool does = Lane() < ringed + listed;
     Item item{};
     if (Lane() < ringed) {
-      item = ring_[(head_ + Lane()) & (a_.ring - 1)];
+      item = queue_[(head_ + Lane()) & (a_.queue - 1)];
     } else if (does) {
       item = fused::cuda::detail::LoadItem(near_.items + (Lane() - ringed));
     }
@@ -250,7 +250,7 @@ class Worker {
     near_ = {near_.items + listed, near_.count - listed};
     work_ += ringed + listed;
     if (work_ > budget_ && tail_ - head_ >= kSpillFrom) spills_ = true;  // so that others have a part of it
-    __syncwarp();                                                        // the ring's places are free
+    __syncwarp();                                                        // the local queue's places are free
     if (does) {
       const double priority = PriorityOf(a_.program, item);
       if (steps::GoesNow(priority, limit_)) {
@@ -292,7 +292,7 @@ class Worker {
     }
   }
 
-  /// Claims messages, and puts their items into the ring, or where they go otherwise. Returns whether there were any.
+  /// Claims messages, and puts their items into the local queue, or where they go otherwise. Returns whether there were any.
   /// `was_idle`: the warp was idle, and is busy if there were.
   __device__ __forceinline__ bool TakeMessages(bool was_idle, bool spills) {
     unsigned claimed = 0;
@@ -308,31 +308,31 @@ class Worker {
     return true;
   }
 
-  /// The lanes have put items into the ring and the outbox. If the ring had no room for all, there is much work, and other
-  /// warps shall have a part of it.
+  /// The lanes have put items into the local queue and the outbox. If the local queue had no room for all, there is much
+  /// work, and other warps shall have a part of it.
   __device__ __forceinline__ void TakeFilled() {
     __syncwarp();  // what lanes have put there is there for all
-    unsigned ring = 0, outbox = 0;
+    unsigned queue = 0, outbox = 0;
     if (Lane() == 0) {
-      ring = atomicExch(&filled_->ring, 0u);
+      queue = atomicExch(&filled_->queue, 0u);
       if (devices() > 1) outbox = atomicExch(&filled_->outbox, 0u);
     }
-    ring = __shfl_sync(kFull, ring, 0);
+    queue = __shfl_sync(kFull, queue, 0);
     outbox = __shfl_sync(kFull, outbox, 0);
-    const unsigned room = a_.ring - (tail_ - head_);
-    if (ring > room) spills_ = true;
-    tail_ += min(ring, room);
+    const unsigned room = a_.queue - (tail_ - head_);
+    if (queue > room) spills_ = true;
+    tail_ += min(queue, room);
     outgoing_ += min(outbox, a_.outbox);
   }
 
-  /// A lane's item goes into the ring, or a list of the next step, or the far list.
+  /// A lane's item goes into the local queue, or a list of the next step, or the far list.
   __device__ __forceinline__ void Put(const Item& item, bool spills) { Put(item, PriorityOf(a_.program, item), spills); }
   __device__ __forceinline__ void Put(const Item& item, double priority, bool spills) {
     const bool below = steps::GoesNow(priority, limit_);
     if (below && !spills) {
-      const unsigned place = atomicAdd(&filled_->ring, 1u);
-      if (place < a_.ring - (tail_ - head_)) {  // which were free when the lanes began
-        ring_[(tail_ + place) & (a_.ring - 1)] = item;
+      const unsigned place = atomicAdd(&filled_->queue, 1u);
+      if (place < a_.queue - (tail_ - head_)) {  // which were free when the lanes began
+        queue_[(tail_ + place) & (a_.queue - 1)] = item;
         return;
       }
     }
@@ -403,17 +403,17 @@ class Worker {
   const WorklistRef<P>& a_;
   Filled* const filled_;
   Leader* const leader_;
-  Item *ring_, *outbox_;
+  Item *queue_, *outbox_;
   std::uint32_t* outbox_to_;
   fused::cuda::detail::RingReader reader_;
   fused::cuda::detail::ItemSlice<Item> near_, far_;
   fused::cuda::detail::ItemSlice<Unsent<Item>> unsent_;
-  unsigned head_ = 0, tail_ = 0, outgoing_ = 0;  // of the ring and the outbox
+  unsigned head_ = 0, tail_ = 0, outgoing_ = 0;  // of the local queue and the outbox
   std::uint64_t step_ = 1;
   unsigned list_ = 1, far_list_ = 0;  // which lists the step reads, and which far list it fills
   double limit_ = -kInfinity<double>, near_limit_ = -kInfinity<double>;
   unsigned budget_ = 0, work_ = 0;  // items of this step, of all lanes
-  bool spills_ = false;             // for the rest of the step nothing goes to the ring
+  bool spills_ = false;             // for the rest of the step nothing goes to the local queue
   bool aborted_ = false;
   // A lane's:
   unsigned long long done_ = 0, reported_ = 0;  // items processed
@@ -431,7 +431,7 @@ __global__ void __launch_bounds__(kThreads, 1) RunItems(const __grid_constant__ 
   __shared__ alignas(Leader) unsigned char leader_memory[sizeof(Leader)];
   auto* const leader = reinterpret_cast<Leader*>(leader_memory);
   if (threadIdx.x < kWarps) {
-    atomicExch(&filled[threadIdx.x].ring, 0u);
+    atomicExch(&filled[threadIdx.x].queue, 0u);
     atomicExch(&filled[threadIdx.x].outbox, 0u);
   }
   if (blockIdx.x == 0 && threadIdx.x == 0) {

@@ -48,7 +48,7 @@ struct DeviceShared {
 template <class P>
 fused::StepOrder RunMember(TeamMember& member, const P& program, const fused::TeamRef& team,
                            std::span<const typename P::Item> seeds, const RunTerms& terms, DeviceShared<P>& shared) try {
-  constexpr std::uint32_t kRoom = 1u << 13;  // items of a worker's ring
+  constexpr std::uint32_t kRoom = 1u << 13;  // items of a worker's local queue
   const auto rank = static_cast<std::size_t>(member.rank()), members = static_cast<std::size_t>(member.size());
   std::vector<typename P::Item>& far = shared.far[rank];
   Worker<P> worker(program, team, &far,

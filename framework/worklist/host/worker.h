@@ -20,22 +20,22 @@ namespace chatty::worklist::host {
 
 /// What a worker did since it last became idle. The names are those of fused::StepCounts.
 struct WorkerCount {
-  std::uint64_t below = 0;      ///< items of its next list that are below the limit: its ring had no room
+  std::uint64_t below = 0;      ///< items of its next list that are below the limit: its local queue had no room
   std::uint64_t done = 0;       ///< items processed
   std::uint64_t first = 0;      ///< none: worklists do not adapt their width
   std::uint64_t first_far = 0;  ///< PriorityKey of the first item of its far list
 };
 
-/// A worker, which is the context that Process gets (see WorklistContext). Items below the limit go into its ring, which it
-/// empties; others into the list of the next step, or if they lie beyond the next limit, too, into its far list.
+/// A worker, which is the context that Process gets (see WorklistContext). Items below the limit go into its local queue,
+/// which it empties. Others go into the list of the next step, or if they lie beyond the next limit, too, into its far list.
 template <class P>
 class Worker {
  public:
   using Item = typename P::Item;
 
-  /// All must outlive it. `room`: items of the ring.
+  /// All must outlive it. `room`: items of the local queue.
   Worker(const P& program, const fused::TeamRef& team, std::vector<Item>* far, std::size_t room)
-      : program_(program), team_(team), far_(far), ring_(room) {}
+      : program_(program), team_(team), far_(far), queue_(room) {}
 
   /// @{
   /// As of WorklistContext.
@@ -60,11 +60,11 @@ class Worker {
   void Work(std::span<const Item> slice) {
     while (!slice.empty() || head_ != tail_) {
       if (head_ == tail_) {
-        const std::size_t some = std::min(slice.size(), ring_.size() / 2);
-        for (const Item& item : slice.first(some)) Ring(tail_++) = item;
+        const std::size_t some = std::min(slice.size(), queue_.size() / 2);
+        for (const Item& item : slice.first(some)) Queue(tail_++) = item;
         slice = slice.subspan(some);
       }
-      const Item item = Ring(head_++);
+      const Item item = Queue(head_++);
       if (const double priority = PriorityOf(program_, item); !steps::GoesNow(priority, limit_)) {
         PutOut(item, priority);
         continue;
@@ -123,17 +123,17 @@ class Worker {
   void CheckAborted() const {
     if (team_.IsAborted()) Throw<AbortedError>("a worklist has ended on another device");
   }
-  Item& Ring(std::size_t at) { return ring_[at % ring_.size()]; }
+  Item& Queue(std::size_t at) { return queue_[at % queue_.size()]; }
 
   void Put(const Item& item) {
     if (const double priority = PriorityOf(program_, item); !steps::GoesNow(priority, limit_)) return PutOut(item, priority);
-    if (spills_ || tail_ - head_ >= ring_.size()) {  // much work: all members shall have a part of it
+    if (spills_ || tail_ - head_ >= queue_.size()) {  // much work: all members shall have a part of it
       spills_ = true;
       count.below += 1;
       next_->push_back(item);
       return;
     }
-    Ring(tail_++) = item;
+    Queue(tail_++) = item;
   }
   void PutOut(const Item& item, double priority) {
     if (steps::GoesNow(priority, near_limit_)) {
@@ -185,7 +185,7 @@ class Worker {
   const P& program_;
   const fused::TeamRef& team_;
   std::vector<Item>*far_, *next_ = nullptr;
-  std::vector<Item> ring_;
+  std::vector<Item> queue_;
   std::uint64_t step_ = 0;
   std::size_t head_ = 0, tail_ = 0;
   double limit_ = 0, near_limit_ = 0;
