@@ -15,6 +15,8 @@
 
 #include <cstdint>
 
+#include "chatty/framework/fused/cuda/barrier_words.h"
+
 namespace chatty::fused::cuda {
 
 namespace detail {
@@ -61,14 +63,6 @@ struct BlockSums {
 };
 static_assert(2 * BlockSums::kBlockBits + BlockSums::kVertexBits + BlockSums::kEdgeBits + 1 <= 64);
 
-/// The words, in a GPU's memory: zero at first.
-struct GridBarrierWords {
-  struct alignas(128) Word {
-    unsigned long long sums = 0;
-  };
-  Word words[3];
-};
-
 /// A block's view of the barriers, for blocks of kThreads threads. All threads have one and call its functions together.
 template <unsigned kThreads>
 class GridBarrier {
@@ -113,15 +107,6 @@ class GridBarrier {
   GridBarrierWords* const words_;
   Shared* const shared_;
   unsigned number_ = 0;
-};
-
-/// The words of a PlainGridBarrier, in a GPU's memory: zero at first. They only grow.
-struct PlainBarrierWords {
-  static constexpr unsigned kWords = 16;
-  struct alignas(128) Word {
-    unsigned long long arrived = 0;
-  };
-  Word words[kWords];
 };
 
 /// A block's view of the barriers of a grid with several blocks a multiprocessor. Additions to one word are serial, some 12

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "chatty/framework/fused/cuda/barrier_words.h"
 #include "chatty/framework/fused/cuda/rounds_memory.h"
 #include "chatty/framework/options.h"
 #include "chatty/framework/state.h"
@@ -36,7 +37,7 @@ constexpr bool TakesWideRounds(std::size_t parts, RowOptions rows) {
 /// Bytes on a part of a GPU, the barrier's words included.
 template <class P>
 std::uint64_t WideRoundsBytes(const PartShape& part, RowOptions rows) {
-  return TakesWideRounds<P>(part.parts, rows) ? kWideControls * sizeof(WideControl) + 2048 : 0;
+  return TakesWideRounds<P>(part.parts, rows) ? kWideControls * sizeof(WideControl) + sizeof(PlainBarrierWords) : 0;
 }
 
 }  // namespace chatty::fused::cuda
