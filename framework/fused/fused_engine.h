@@ -46,12 +46,13 @@ struct FusedRun {
   std::uint32_t list_items = 0;     ///< RowOptions::list_items
   bool asynchronous = false;        ///< the run has no rounds: the device keeps it however wide the frontier becomes
   /// @{
-  /// Of rounds of any width: the run begins, so that the engine makes the first values, too, from `input`, as StepSet::Init
-  /// does; whether a round without candidates is the last; and when the engine is to leave rounds to another, of these
-  /// terms.
-  bool begins = false;  ///< afterwards, and after an exception: whether the first values are missing
-  const std::byte* input = nullptr;
-  bool skips_last_round = false;
+  /// Of rounds of any width.
+  const std::byte* input = nullptr;  ///< of StepSet::Init, if the run begins
+  bool skips_last_round = false;     ///< a round without candidates is the last, and needs no work
+  /// Before: the engine also makes the first values, as StepSet::Init does. Afterwards, and after an exception: whether the
+  /// first values are missing.
+  bool begins = false;
+  /// When the engine leaves rounds to another one, which has these terms.
   FusedTerms hand_over{.narrow_rounds = kAllRounds, .narrow_edges = 0};
   /// @}
   /// @{

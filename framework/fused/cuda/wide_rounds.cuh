@@ -3,11 +3,13 @@
 /// host otherwise launches one by one: first values and frontier, push or pull, updates. A barrier of the grid is between
 /// two steps that depend on each other, and each block decides by the same counters what follows.
 ///
-/// A search of few levels spends a third of its time in launches, and in counters that the host waits for. Here it costs one
-/// launch and one report. The price is occupancy: all steps have the registers of the one that needs most.
+/// A search of few levels spends a third of its time in launches, and in counters that the host waits for
+/// (docs/performance/log/2026-11-30-wide-rounds-in-a-kernel.md). Here it costs one launch and one report. The price is
+/// occupancy: all steps have the registers of the one that needs most.
 ///
-/// Counters take turns: a round counts in one set, which all blocks read behind its last barrier, while the first block has
-/// cleared the other behind the barrier before. Conversions of the frontier count in a set of their own.
+/// Two sets of counters take turns. A round counts in one; all blocks read it behind the round's last barrier. During the
+/// next round, the first block clears it, behind a barrier that all blocks pass after they have read it. Conversions of the
+/// frontier count in a set of their own.
 #pragma once
 
 #include <cstddef>
@@ -90,7 +92,7 @@ class WideRun {
     if (IsLeader()) progress_ = a_.progress;
     if (a_.begins) Begin();
     for (;;) {
-      if (IsLeader()) next_ = Decide();
+      if (IsLeader()) next_ = BeginRound();
       __syncthreads();
       const WideRound next = next_;
       if (next.ends) break;
@@ -115,9 +117,9 @@ class WideRun {
     ++turn_;
   }
 
-  /// By the leader of each block, equal in all.
-  __device__ WideRound Decide() const {
-    constexpr FrontierPolicy policy = kGpuFrontier;
+  /// Chooses the next round and records the choice in the block's progress. By each block's first thread, equal in all.
+  __device__ WideRound BeginRound() {
+    constexpr FrontierPolicy policy = kGpuFrontier;  // as in every plan of GPUs, but known to the compiler
     WideProgress& p = progress_;
     WideRound next;
     const std::uint32_t rounds = p.push_rounds + p.pull_rounds;
