@@ -56,8 +56,8 @@ class ControlPlane {
   }
 
   /// Gives `to` this device's header of an epoch, once an epoch (an MPI_Isend to a neighbour). What this device did before
-  /// happens before what `to` does after its Wait. Epoch e + 1 begins only after `to` has returned from the Wait of epoch e,
-  /// and epoch e + 2 only after `to` has read the headers of epoch e: an AllReduce between two epochs ensures both.
+  /// happens before what `to` does after its Wait. Epoch e + 1 begins only after `to` has returned from the Wait of epoch e.
+  /// Epoch e + 2 begins only after `to` has read the headers of epoch e. An AllReduce between two epochs ensures both.
   template <class T>
   void Signal(PartId to, std::uint64_t epoch, const T& header) {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kHeaderBytes);

@@ -3,8 +3,8 @@
 /// the limit of the bucket. From it they find together, without a barrier, that a run is over or that the limit is to rise.
 ///
 /// Termination is Mattern's (four counters: Distributed Computing 2, 1987). A run with a limit (buckets.h) has two more
-/// words a device, its pending vertices and the first of their priorities: nobody has work, nothing is on the way and
-/// vertices are pending, so the next bucket begins.
+/// words a device: its pending vertices and the first of their priorities. The next bucket begins when nobody has work,
+/// nothing is on the way and vertices are pending.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 /// \file
-/// An engine that a device runs by itself: it takes over a run between two rounds of `bsp`, or from its begin, works without
-/// the host, and comes back with where the run stands. Groute's fused worker and the CPU-Free model's persistent kernel have
+/// An engine that a device runs by itself. The engine takes over a run between two rounds of `bsp`, or from its begin, works
+/// without the host, and returns where the run stands. Groute's fused worker and the CPU-Free model's persistent kernel have
 /// this shape. Several devices run it together where they can address each other's memory.
 #pragma once
 

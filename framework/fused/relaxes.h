@@ -20,8 +20,8 @@ bool SameBits(const T& a, const T& b) {
   return std::memcmp(&a, &b, sizeof(T)) == 0;  // NOLINT(bugprone-suspicious-memory-comparison): compares bits on purpose
 }
 
-/// Whether the value of P's target may change at once, by whoever has a message, in any order: late and repeated messages do
-/// no harm, hardware swaps a value whole, and nothing is computed between rounds.
+/// Whether any holder of a message may change the value of P's target at once, in any order. For this, late and repeated
+/// messages must do no harm, hardware must swap a value whole, and nothing may be computed between rounds.
 template <class P>
 inline constexpr bool kRelaxes = [] {
   using T = Traits<P>;
@@ -34,9 +34,9 @@ inline constexpr bool kRelaxes = [] {
   }
 }();
 
-/// Whether hardware has P's update in one operation: P has the hint update_is_reduction (UpdateStatus replaces the value by
-/// the reduction of value and message, and returns whether that is another value), which is a minimum, a maximum or a union
-/// of bits of numbers.
+/// Whether hardware has P's update in one operation: a minimum, a maximum or a union of bits of numbers. P must have the
+/// hint update_is_reduction: UpdateStatus replaces the value by the reduction of value and message, and returns whether that
+/// is another value.
 template <class P>
 inline constexpr bool kUpdatesNatively =
     Traits<P>::kUpdateIsReduction&& std::is_same_v<ValueOf<P>, MessageOf<P>>&& std::is_arithmetic_v<ValueOf<P>> &&
@@ -44,7 +44,7 @@ inline constexpr bool kUpdatesNatively =
     (P::kReduction == Reduction::kMin || P::kReduction == Reduction::kMax ||
      (P::kReduction == Reduction::kOr && std::is_integral_v<ValueOf<P>>));
 
-/// Whether UpdateStatus of `program` does on samples what the hint update_is_reduction says: the value becomes the reduction
+/// Whether UpdateStatus of `program` does on samples what the hint update_is_reduction says. The value becomes the reduction
 /// of value and message, and the vertex becomes active if that is another value. A program that throws at a sample does not.
 template <class P>
 bool UpdatesNatively([[maybe_unused]] const P& program) try {
@@ -82,7 +82,7 @@ bool UpdatesNatively([[maybe_unused]] const P& program) try {
 
 /// Whether a message over an edge may be as good as its source's value, on samples: labels and widths are carried, distances
 /// grow. One vertex's value then reaches any number of others without a change of priority, so the first bucket is the least
-/// one, and rounds of the host, which have no order within a bucket, do better without buckets.
+/// one. Rounds of the host, which have no order within a bucket, do better without buckets.
 template <class P>
 bool CarriesValues(const P& program) {
   if constexpr (Traits<P>::kOrders && std::is_same_v<ValueOf<P>, MessageOf<P>> && !Traits<P>::kHasShare &&

@@ -1,25 +1,25 @@
 /// \file
-/// A fused run over several devices, each of which has a part of the graph and relaxes edges on its own: what the devices
-/// share, and how they agree that a step has ended and what the next one does. Groute's distributed worklist with soft
-/// priority (Ben-Nun et al., PPoPP'17), inside persistent kernels as in the CPU-Free model (Ismayilov et al., ICS'23).
+/// A fused run over several devices, each of which has a part of the graph and relaxes edges on its own. The file has what
+/// the devices share, and how they agree that a step has ended and what the next one does. This is Groute's distributed
+/// worklist with soft priority (Ben-Nun et al., PPoPP'17), inside persistent kernels as in the CPU-Free model (Ismayilov et
+/// al., ICS'23).
 ///
-/// A device that improves its copy of another one's vertex writes the message into its owner's ring
-/// (comm/symmetric/ring.h). Workers without items read the rings of their device. Each device has one word of state: its
-/// step, how many of its workers are busy, and how many messages it has received. An idle worker that has claimed messages
-/// counts them and itself by one addition, before which they are on the way. The first device's leader reads all states, and
-/// then how many messages all have sent. If no worker was busy, and as many messages were received as were sent after that,
-/// the step has ended everywhere: nobody could become busy between the two without a message, and none was on the way
-/// (Mattern's counters, 1987; `tests/model/team.pml` checks it). The leader then sums the devices' counts, and stores the
-/// next step's order at each.
+/// A device that improves its copy of another one's vertex writes the message into its owner's ring (comm/symmetric/ring.h).
+/// Workers without items read the rings of their device. Each device has one word of state: its step, how many of its
+/// workers are busy, and how many messages it has received. An idle worker that has claimed messages counts them and itself
+/// by one addition, before which they are on the way. The first device's leader reads all states, and then how many messages
+/// all have sent. The step has ended everywhere if no worker was busy, and as many messages were received as were sent after
+/// that. Nobody could become busy between the two without a message, and none was on the way (Mattern's counters, 1987;
+/// `tests/model/team.pml` checks it). The leader then sums the devices' counts, and stores the next step's order at each.
 ///
 /// A device begins the step by one addition to its state, which also makes all its workers busy: a later look cannot find it
 /// idle before it has begun. Messages carry their step. A device that has not begun it leaves them in the ring.
 ///
-/// Memory orders. Workers become idle with release and the leader reads states with acquire: it sees their counts and
-/// what they sent. A device that has become busy since is seen by the counters alone: its entry reaches the receiver, whose
-/// count the leader sees, after the device's own counter of sent messages. Hosts release and acquire entries. A GPU stores
-/// an entry at a place that is the counter's old value, which it has only once the counter has changed where the leader
-/// reads it: PTX does not promise that order, the hardware keeps it. Orders travel as entries of rings do.
+/// Memory orders. Workers become idle with release and the leader reads states with acquire: it sees their counts and what
+/// they sent. A device that has become busy since is seen by the counters alone. Its entry reaches the receiver, whose count
+/// the leader sees, after the device's own counter of sent messages. Hosts release and acquire entries. A GPU stores an
+/// entry at a place that is the counter's old value, which it has only once the counter has changed where the leader reads
+/// it. PTX does not promise that order, the hardware keeps it. Orders travel as entries of rings do.
 #pragma once
 
 #include <cstddef>

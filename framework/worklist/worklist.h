@@ -1,5 +1,5 @@
 /// \file
-/// Groute's distributed worklist with soft priority (Ben-Nun et al., PPoPP'17), for programs of their own kind: a user gives
+/// Groute's distributed worklist with soft priority (Ben-Nun et al., PPoPP'17), for programs of their own kind. A user gives
 /// items, a function that processes one, and a function for each way of an item between devices. Vertex programs need none
 /// of this: `--execution async` on several devices is a worklist of vertices (framework/fused/).
 ///
@@ -120,13 +120,15 @@ WorklistStatistics RunDevices(std::span<Device* const> devices, std::span<const 
 namespace chatty {
 
 /// Runs a program on a worklist of these devices, which begins with seeds[d] on device d, until there are no items. Device d
-/// has the program programs[d]. It is a host device with the threads of its team, or a GPU with a resident kernel; then the
-/// data that the program's members point to is in memory that the GPU reaches. GPUs take programs that nvcc has compiled:
-/// `Backends` is what the compiler at hand instantiates. Returns when all have ended. Throws UsageError for unequal numbers
-/// of devices, programs and seeds, devices of two kinds, or a width that is not above 0; CapabilityError for GPUs where the
-/// caller was compiled by the host's compiler, or which do not address each other's memory, or are shared by too many
-/// devices; OutOfMemoryError where a GPU has no room for the lists, or the lists none for an item; TimeoutError; what a
-/// function of the program throws, after all devices have ended; and the errors of SymmetricHeap.
+/// has the program programs[d]. A device is a host device with the threads of its team, or a GPU with a resident kernel. A
+/// GPU has to reach the memory that the program's members point to. GPUs take programs that nvcc has compiled: `Backends` is
+/// what the compiler at hand instantiates. Returns when all have ended.
+///
+/// Throws UsageError for unequal numbers of devices, programs and seeds, devices of two kinds, or a width that is not above
+/// 0. Throws CapabilityError for GPUs where the caller was compiled by the host's compiler, or which do not address each
+/// other's memory, or are shared by too many devices. Throws OutOfMemoryError where a GPU has no room for the lists, or the
+/// lists none for an item. Throws TimeoutError, the errors of SymmetricHeap, and after all devices have ended what a
+/// function of the program throws.
 template <WorklistProgram P, class Backends = CompiledBackends>
 WorklistStatistics RunWorklist(std::span<Device* const> devices, std::span<const P> programs,
                                std::span<const std::vector<typename P::Item>> seeds, const WorklistOptions& options = {}) {

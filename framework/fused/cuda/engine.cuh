@@ -215,8 +215,8 @@ class Engine final : public FusedEngine {
     throw;
   }
 
-  /// A frontier with more vertices than a list has room for, by windows of priorities: the vertices of later windows stay in
-  /// the bitmap of pending vertices, and are improved there by earlier ones. A window is twice as wide as the last one that
+  /// A frontier with more vertices than a list has room for, by windows of priorities. The vertices of later windows stay in
+  /// the bitmap of pending vertices, where earlier windows improve them. A window is twice as wide as the last one that
   /// filled a small part of the list.
   void RunWindows(RelaxRef<P>& a, FusedRun& run, const WaitContext& context) {
     MakePending<P><<<Blocks(a.s.graph.owned), kThreads, 0, stream()>>>(a, run.form, run.count);

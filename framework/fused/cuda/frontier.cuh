@@ -12,8 +12,8 @@ __device__ auto WordAt(const StateRef<P>& s, LocalId v) {
   return atomics::Load(reinterpret_cast<const atomics::Word<sizeof(ValueOf<P>)>*>(s.values + v));
 }
 
-/// Makes the first list of a frontier: in the order of hops the next list; in the order of a Priority the far list, with
-/// pending vertices, whose first decides where the limit begins.
+/// Makes the first list of a frontier. In the order of hops it is the next list. In the order of a Priority it is the far
+/// list, with pending vertices, whose first decides where the limit begins.
 template <class P>
 __global__ void __launch_bounds__(kThreads)
     TakeFrontier(const __grid_constant__ RelaxRef<P> a, Form form, std::size_t count) {

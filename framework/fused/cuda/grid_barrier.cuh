@@ -1,14 +1,15 @@
 /// \file
-/// A barrier of a grid's blocks whose word carries sums: the sums of all blocks come with the last arrival, so that no
-/// counter is read, and none cleared, separately. It has two halves, Arrive and Await, between which a block loads what it
-/// needs next. The barrier of cooperative groups has halves, too, but carries nothing.
+/// A barrier of a grid's blocks whose word carries sums. The sums of all blocks come with the last arrival, so no counter is
+/// read or cleared separately. The barrier has two halves, Arrive and Await, between which a block loads what it needs next.
+/// The barrier of cooperative groups has halves, too, but carries nothing.
 ///
 /// Memory order: a block's threads meet (`bar.sync`), and one thread adds to the word, `red.release.gpu`. In each block one
 /// thread polls the word, `ld.acquire.gpu`, and the threads meet again. So what any thread did before Arrive is seen by all
 /// threads behind Await.
 ///
-/// Three words take turns. Behind barrier n, the first block clears the word of barrier n - 1, which all blocks have left,
-/// and which barrier n + 2 uses: whoever arrives there has passed n + 1, where the first block has arrived.
+/// Three words take turns. Behind barrier n, the first block clears the word of barrier n - 1, which all blocks have left.
+/// Barrier n + 2 uses that word next. A block that arrives there has passed barrier n + 1, where the first block has
+/// arrived.
 ///
 /// PlainGridBarrier is for grids of many blocks, and carries nothing. Its memory order is the same.
 #pragma once

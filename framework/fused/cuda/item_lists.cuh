@@ -1,6 +1,6 @@
 /// \file
-/// Lists of items in a GPU's memory, as warps of a resident kernel read and write them: past the L1, because items are
-/// written by one multiprocessor and read by another while the kernel runs.
+/// Lists of items in a GPU's memory, as warps of a resident kernel read and write them. Accesses go past the L1, because one
+/// multiprocessor writes an item and another one reads it while the kernel runs.
 #pragma once
 
 #include <algorithm>

@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(kThreads) Relax(const __grid_constant__ RelaxR
       width = kWidths.Next(width, done, first, counts_first, warps, a.min_width, a.max_width);
     // The limit rises over what is left. Far items that it passes are taken with the near ones: if they waited until nothing
     // is near, all that follows from the near ones would be followed again.
-    // All threads decide the same, although blocks that are ahead may append to the list meanwhile: what they append lies
+    // All threads decide the same, although blocks that are ahead may append to the list meanwhile. What they append lies
     // beyond the next limit, and a length without a first yet has a NaN for its priority.
     bool take_far = false;
     if constexpr (kOrders) {

@@ -45,7 +45,7 @@ class TeamWorker : public RelaxWorker<P, Rows::kEither, Messages<P>> {
                         StepLeader<kOrders>* leader)
       : Base(a, shared, idle, Messages<P>(a.team, a.begun, a.s)), team_ref_(a), block_(block), leader_(leader) {}
 
-  /// Takes items of two lists, of other warps and of other GPUs and what comes of them, until the step has ended
+  /// Takes items of two lists, of other warps and of other GPUs, and what comes of them. Returns when the step has ended
   /// everywhere and the next one's order is in the block.
   __device__ __forceinline__ void WorkStep(const ItemSlice<Entry>& near, const ItemSlice<Entry>& far) {
     ItemSlice<Entry> items = near, later = far;

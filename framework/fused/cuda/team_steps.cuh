@@ -1,6 +1,6 @@
 /// \file
-/// How GPUs go from step to step by the protocol of fused/team.h, and how a warp reserves places in rings and claims entries
-/// of them. Whoever relaxes edges and whoever runs a worklist calls these.
+/// How GPUs go from step to step by the protocol of fused/team.h, and how a warp reserves places in rings and claims their
+/// entries. The kernel that relaxes edges on several GPUs and the kernel of worklists call these functions.
 #pragma once
 
 #include <cstdint>
@@ -66,9 +66,9 @@ __device__ inline StepCounts SumCounts(const TeamRef& team, std::uint64_t step) 
   return sum;
 }
 
-/// One look of a GPU's first warp, which is idle in `step`: decides for all GPUs, if it has their `leader`, and lets this
-/// GPU begin the step whose order has come, with so many busy workers. `reset`(order) clears what the step counts in, by one
-/// lane. `host`: ResidentKernel::words. All lanes call it.
+/// One poll by a GPU's first warp, which is idle in `step`. A warp with a `leader` decides for all GPUs. If the next step's
+/// order has come, the warp lets this GPU begin that step with so many busy `workers`. `reset`(order) clears what the step
+/// counts in, by one lane. `host`: ResidentKernel::words. All lanes call it.
 template <bool kOrders, class Reset>
 __device__ __forceinline__ void LeadSteps(const TeamRef& team, std::uint64_t step, StepLeader<kOrders>* leader,
                                           volatile std::uint32_t* host, TeamStep* begun, unsigned workers, Reset&& reset) {

@@ -13,9 +13,9 @@
 
 namespace chatty::fused::cuda {
 
-/// Whether P's rounds may run in a resident kernel whatever their width: without anything that the host computes after each,
-/// and with shared values of which all steps together have room in static shared memory. Only programs whose messages are a
-/// bit have the kernel: their rounds are so short that launches count, and it takes nvcc some 10 s a program.
+/// Whether P's rounds may run in a resident kernel whatever their width. For this the host must compute nothing after a
+/// round, and static shared memory must have room for the shared values of all steps together. Only programs whose messages
+/// are a bit have the kernel: their rounds are so short that launches count, and it takes nvcc some 10 s a program.
 template <class P>
 inline constexpr bool kRunsWideRounds = kRunsRoundsTogether<P>&& Traits<P>::kHasRoundMessage && !Traits<P>::kHasMeasure &&
                                         !Traits<P>::kHasEndRound && sizeof(SharedOf<P>) <= 16;

@@ -14,7 +14,7 @@
 /// warp waits for another one of its block.
 ///
 /// Progress. A place in a ring is free once the entry a lap before it has been claimed. The first place that is not written
-/// is free as soon as the receiver has claimed all before it, and the warp that has reserved it looks for that all the time.
+/// is free as soon as the receiver has claimed all before it. The warp that has reserved it polls for that all the time.
 /// Each warp of the receiver claims entries after some turns, while it sends, and when it is idle, because Process ends. So
 /// that place is written at some time, whatever other rings look like.
 ///

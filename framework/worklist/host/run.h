@@ -2,7 +2,7 @@
 /// A distributed worklist on host devices: the steps of one device's workers.
 ///
 /// A step does all items below its limit and what comes of them, on all devices, in any order. Workers that have none take
-/// messages. The devices agree on a step's end, and on the next limit, by the protocol of fused/team.h: the limit rises by
+/// messages. The devices agree on a step's end, and on the next limit, by the protocol of fused/team.h. The limit rises by
 /// the width, or above the first item where nothing is near. As fused/host/relax_team.h, for items of any type.
 #pragma once
 
