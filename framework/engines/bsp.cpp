@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -240,9 +241,7 @@ class BspRun {
   bool RunFused() {
     if (run_.plan.fused == FusedUse::kNone) return false;
     FusedEngine* const engine = steps_.fused();
-    const FusedTerms terms = engine->terms();
-    narrow_rounds_ = total_.active_edges < terms.narrow_edges ? narrow_rounds_ + 1 : 0;
-    if (!asynchronous_ && terms.narrow_rounds != 0 && narrow_rounds_ <= terms.narrow_rounds) return false;
+    if (!FusedTermsMet(engine->terms())) return false;
     FusedRun job = HandOver();
     fused::RoundsTeamRef team;
     std::vector<fused::TeamTraffic> traffic;
@@ -265,21 +264,26 @@ class BspRun {
     if (job.mixed) RunLaterRoundsAsynchronously();
     if (together) {
       run_.rounds_team->SetEpoch(rank_, job.epoch);
-      for (PartId q = 0; q < parts_; ++q) {
-        if (q == rank_) continue;
-        const std::uint64_t bytes = traffic[q].messages * team.entry_bytes;
-        log_.CountSent(q, traffic[q].messages, traffic[q].before, bytes);
-      }
+      LogTeamTraffic(traffic, team.entry_bytes);
     }
-    if (traits_.has_measure || together) {
-      agreement_.Measure(round_, mine_);
-      total_ = agreement_.AllReduce(mine_);
-      std::memcpy(round_.global, total_.global, sizeof(round_.global));
-      round_.active = total_.active_vertices;
-    }
+    if (traits_.has_measure || together) TakeSums();
     if (rank_ == 0 && options_.on_round && job.push_rounds + job.pull_rounds > 0)
       options_.on_round({round_.index, total_.active_vertices, program_.ChangeOf(round_)});
     return true;
+  }
+
+  /// Counts the next round among narrow ones, or none. Returns whether there are enough for the fused engine's terms.
+  bool FusedTermsMet(const FusedTerms& terms) {
+    narrow_rounds_ = total_.active_edges < terms.narrow_edges ? narrow_rounds_ + 1 : 0;
+    return asynchronous_ || terms.narrow_rounds == 0 || narrow_rounds_ > terms.narrow_rounds;
+  }
+
+  /// Counts what this device's kernel has sent to each other device in rounds of all, by entries of so many bytes.
+  void LogTeamTraffic(std::span<const fused::TeamTraffic> traffic, std::size_t entry_bytes) {
+    for (PartId q = 0; q < parts_; ++q) {
+      if (q == rank_) continue;
+      log_.CountSent(q, traffic[q].messages, traffic[q].before, traffic[q].messages * entry_bytes);
+    }
   }
 
   /// Lets the device make rounds without the host, from the first values on if the run begins, until the fused engine should
@@ -446,13 +450,18 @@ class BspRun {
     mine_.first_edges = control.first_edges;
     candidate_edges_ += control.candidate_edges;
     mine_.candidate_edges = candidate_edges_;
-    agreement_.Measure(round_, mine_);
-    total_ = agreement_.AllReduce(mine_);
+    TakeSums();
     first_pending_ = released ? total_.first_pending : std::max(first_pending_, total_.first_pending);
-    std::memcpy(round_.global, total_.global, sizeof(round_.global));
-    round_.active = total_.active_vertices;
     if (track_ != nullptr) [[unlikely]]
       track_->AddCounter(spans::kActiveVertices, Clock::now(), mine_.active_vertices);
+  }
+
+  /// Completes this device's counters, and takes the sums over all devices, with the program's aggregate.
+  void TakeSums() {
+    agreement_.Measure(round_, mine_);
+    total_ = agreement_.AllReduce(mine_);
+    std::memcpy(round_.global, total_.global, sizeof(round_.global));
+    round_.active = total_.active_vertices;
   }
 
   static constexpr std::uint32_t kMaxEmptyPhases = 1u << 20;
