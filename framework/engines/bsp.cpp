@@ -35,7 +35,7 @@ namespace {
 /// A device's report.
 struct BspReport : DeviceReport {
   Ended ended = Ended::kFailed;
-  std::uint32_t push_rounds = 0, pull_rounds = 0, fused_steps = 0, wide_rounds = 0, phases = 1;
+  std::uint32_t push_rounds = 0, pull_rounds = 0, wide_rounds = 0, phases = 1;
 };
 
 class BspRun {
