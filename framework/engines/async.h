@@ -6,7 +6,8 @@
 
 namespace chatty {
 
-/// Runs a kMonotone program to its end on all devices, each at its own pace (Groute's distributed worklist, PPoPP'17).
+/// Runs a kMonotone or kAccumulative program to its end on all devices, each at its own pace (Groute's distributed worklist,
+/// PPoPP'17). Where the plan says so, the devices' fused engines run together first (fused/team.h).
 ///
 /// Each device has a first-in, first-out worklist of its own vertices, each at most once. It takes received messages,
 /// updates vertices, pushes from changed vertices and sends its halo copies' messages. Halo copies combine messages and drop
@@ -19,7 +20,7 @@ namespace chatty {
 /// only grow: a sender counts a buffer before it publishes it, a receiver after it processes it (Mattern's four-counter
 /// method, Distributed Computing 2, 1987).
 ///
-/// Values equal those of any other update order, because the program is monotone. `Round::index` is the device's sweep.
+/// Values of a kMonotone program equal those of any other update order. `Round::index` is the device's sweep.
 /// `RunOptions::max_rounds` ends the run when one device reaches that many sweeps. A failure on any device ends the run on
 /// all devices. RunAsync then rethrows the first error, and `record` is also filled in.
 void RunAsync(const EngineRun& run, RunRecord* record);

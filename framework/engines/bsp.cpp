@@ -79,6 +79,7 @@ class BspRun {
       }
       BeginPhase();
     }
+    // EndRound decides after each round; before the first one only if no vertex is active.
     for (bool ask = IsTerminated();; ask = true) {
       if (ask) {
         const Next next = agreement_.Decide(round_);
@@ -137,10 +138,12 @@ class BspRun {
  private:
   Span Timed(const SpanKind& kind, const SpanArguments& arguments = {}) const { return run_.Timed(kind, arguments); }
 
-  /// Pending vertices without active ones are what a fused run leaves that was stopped.
+  /// Whether no vertex is active or pending on any device, of a program whose vertices are not all active in every round. A
+  /// stopped fused run may leave pending vertices only.
   bool IsTerminated() const { return total_.active_vertices == 0 && total_.pending_vertices == 0 && !traits_.every_round; }
 
-  /// Counters after Init or a phase's Activate. The frontier is a bitmap; a pull's work is counted anew.
+  /// Reads the counters after Init or Activate. The frontier is a bitmap, or all vertices; candidate edges are counted from
+  /// zero.
   void BeginPhase() {
     const Control* control;
     {
@@ -204,7 +207,7 @@ class BspRun {
       log_.CountBytes(round.part_start());
   }
 
-  /// A round without wanted messages, as all devices know: the last round, without work.
+  /// No vertex takes messages, as all devices know from the sums: counts the last round without making it.
   void SkipLastRound(bool pull) {
     ++(pull ? pull_rounds_ : push_rounds_);
     round_.index += 1;
@@ -321,7 +324,7 @@ class BspRun {
     return true;
   }
 
-  /// The run as an engine gets it.
+  /// The run, as it is handed over to an engine.
   FusedRun HandOver() const {
     FusedRun job;
     if (options_.max_rounds != 0) job.max_rounds = options_.max_rounds - round_.index;
@@ -343,7 +346,8 @@ class BspRun {
     return job;
   }
 
-  /// And as the engine returns it. `together`: `ahead` has a change of this device's candidates, and sums follow.
+  /// Takes the run back from an engine. `together`: the engine's `candidate_edges` is this device's change, and an
+  /// all-reduce follows.
   void TakeBack(const FusedRun& job, bool together) {
     form_ = Form::kBitmap;
     is_first_frontier_ = false;

@@ -10,7 +10,7 @@ namespace chatty {
 /// forward edges, combines messages on the way (Groute's halo copies) and exchanges them. A pull follows reverse edges and
 /// reads values that owners sent to halos (ChattyGraph's shared vertices). Devices exchange only changes. All devices choose
 /// the same direction each round, from the edges that each direction would read (Beamer's rule; the run measures the share
-/// that a pull reads).
+/// that a pull reads). Also drives `async` on one device: the fused engine has the run, and rounds continue what it leaves.
 ///
 /// A failure on any device ends the run on all devices. RunBsp then rethrows the first error. `record` is also filled in,
 /// with the state after the last round whose end any device saw. The devices may still execute enqueued work.
