@@ -8,6 +8,12 @@
 
 namespace chatty {
 
+void CopyResults(Device& device, std::byte* to, const std::byte* from, std::size_t bytes, const WaitContext& wait) {
+  device.stream().Synchronize(wait);  // a copy to pageable memory itself waits without a deadline
+  device.CopyOut(to, from, bytes, device.stream());
+  device.stream().Synchronize(wait);
+}
+
 void RunLifecycle::EndFailedWork(const RunStatistics& last) const {
   if (last.ended != Ended::kFailed) return;
   for (Device* const device : devices_) {

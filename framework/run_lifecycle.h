@@ -21,12 +21,17 @@
 #include "chatty/core/device.h"
 #include "chatty/core/error.h"
 #include "chatty/core/parallel.h"
+#include "chatty/core/sync.h"
 #include "chatty/core/trace.h"
 #include "chatty/framework/engines/device_threads.h"
 #include "chatty/framework/statistics.h"
 #include "chatty/partition/subgraph.h"
 
 namespace chatty {
+
+/// Copies `bytes` of results from the device's memory to the host's, behind the work on its stream, and waits. Throws
+/// DeviceError, AbortedError and TimeoutError.
+void CopyResults(Device& device, std::byte* to, const std::byte* from, std::size_t bytes, const WaitContext& wait);
 
 /// The life cycle of a job's runs. The devices and their parts must outlive it.
 class RunLifecycle {

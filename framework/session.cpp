@@ -380,12 +380,9 @@ void Job::CopyOutput(std::byte* out) const {
       steps_[d]->WriteOutput(last_.round, to);
       return;
     }
-    const WaitContext wait{nullptr, options_.timeout};
     const Buffer<std::byte> results(device, graphs_->subgraphs[d].owned * traits().output_bytes);
     steps_[d]->WriteOutput(last_.round, results.data());
-    device.stream().Synchronize(wait);  // a copy to pageable memory itself waits without a deadline
-    device.CopyOut(to, results.data(), results.bytes(), device.stream());
-    device.stream().Synchronize(wait);
+    CopyResults(device, to, results.data(), results.bytes(), {nullptr, options_.timeout});
   });
 }
 

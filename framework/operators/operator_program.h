@@ -137,10 +137,8 @@ class OperatorJob {
     const Span span(ProcessTrack(trace_), nullptr, spans::kOutput);
     CheckResults();
     lifecycle_.CopyScattered(out, sizeof(typename P::Output), [&](std::size_t d, std::byte* to) {
-      Device& device = session_->device(d);
-      device.stream().Synchronize({nullptr, timeout_});  // a direct copy to pageable memory waits without a deadline
-      device.CopyOut(to, reinterpret_cast<const std::byte*>(outputs_[d].data()), outputs_[d].bytes(), device.stream());
-      device.stream().Synchronize({nullptr, timeout_});
+      CopyResults(session_->device(d), to, reinterpret_cast<const std::byte*>(outputs_[d].data()), outputs_[d].bytes(),
+                  {nullptr, timeout_});
     });
   }
   /// As Job::PlaceOutput.
