@@ -63,7 +63,8 @@ struct WorklistStatistics {
 
 namespace chatty::worklist {
 
-/// Runs all devices, each by a Run on its own thread: see RunWorklist.
+/// Runs all devices, each by a Run on its own thread: see RunWorklist. RunLifecycle does not serve here: it runs jobs of a
+/// session, on the parts of a graph, and fills in RunStatistics. A worklist has no graph and statistics of its own.
 template <class Run, class P>
 WorklistStatistics RunDevices(std::span<Device* const> devices, std::span<const P> programs,
                               std::span<const std::vector<typename P::Item>> seeds, const WorklistOptions& options) {
