@@ -59,7 +59,7 @@ enum class Records : std::uint8_t {
 struct RowOptions {
   Tiling tiling = Tiling::kAuto;     ///< as in RunOptions
   Records records = Records::kAuto;  ///< as in RunOptions
-  std::uint32_t list_items = 0;      ///< of each list of a fused run, and of a host thread's ring; 0: from the graph
+  std::uint32_t list_items = 0;      ///< of each list of a fused run, and of a host thread's local queue; 0: from the graph
   bool fuses = true;                 ///< a fused run on a GPU is possible
   bool together = false;             ///< and, on several devices, one of all devices together
   bool rounds_together = false;      ///< on GPUs, rounds of all together are possible, in resident kernels
