@@ -5,18 +5,18 @@
 ///
 /// Memory orders. Of each operation: its instructions on a GPU (PTX); on hosts (C++); what it promises; what it does not.
 ///
-/// - PutNbi: `st.relaxed.sys`, by 16 bytes; memcpy. Promises nothing until Quiet, which also makes the source reusable. No
-///   order, even between its own words.
+/// - PutNbi: `st.relaxed.sys`, in the widest words to which addresses and size are aligned, 16 bytes at most; memcpy.
+///   Promises nothing until Quiet, which also makes the source reusable. No order, even between its own words.
 /// - Put: the same, then a barrier of the scope; memcpy. The source is reusable by all threads of the scope. No arrival, no
 ///   order of two puts.
-/// - GetNbi: `ld.relaxed.sys`, by 16 bytes; memcpy. Promises nothing until Quiet.
+/// - GetNbi: `ld.relaxed.sys`, in the same words; memcpy. Promises nothing until Quiet.
 /// - Get: the same, then a barrier of the scope; memcpy. All threads of the scope have the data. No order of two gets.
 /// - Fence: `fence.acq_rel.sys` between barriers of the scope; `atomic_thread_fence(acq_rel)`. All devices see the scope's
-///   stores before it before those of its leader (rank 0) after it (OpenSHMEM: the same device), and it is cumulative. No
-///   completion, and no order between a store before it and a load after it.
+///   earlier stores before the leader's (rank 0) later ones, and the order is cumulative. OpenSHMEM orders stores to one
+///   device only. No completion, and no order between a store before it and a load after it.
 /// - Quiet: `fence.sc.sys` between barriers of the scope; `atomic_thread_fence(seq_cst)`. All of Fence, and all quiets have
-///   one order: of two devices that store, call Quiet and load, one sees the other's store. Gets have their data. It does
-///   not say that another device has looked.
+///   one order: of two devices that store, call Quiet and load, at least one sees the other's store. Gets have their data.
+///   It does not say that another device has looked.
 /// - PutSignal: puts, a barrier of the scope, then `st.release.sys` or `red.release.sys.add` by the leader; memcpy, then a
 ///   store or fetch_add, release. Who acquires the signal's value sees the data. No order with other puts. A release waits
 ///   until the data's stores are acknowledged, a round trip over the link. So over NVLink a word of 8 bytes that shares 16
@@ -173,7 +173,8 @@ CHATTY_FN void Get(const Scope& scope, const SymmetricRef& heap, T* to, Symmetri
   scope.Sync();
 }
 
-/// Orders the scope's stores before it (puts, signals, atomics) before those after it.
+/// Orders the scope's stores before it (puts, signals, atomics) before the leader's stores after it, for all devices. Stores
+/// of the scope's other threads after it are not ordered.
 template <class Scope>
 CHATTY_FN void Fence(const Scope& scope, [[maybe_unused]] const SymmetricRef& heap) {
   scope.Sync();
@@ -201,9 +202,9 @@ CHATTY_FN void Quiet(const Scope& scope, [[maybe_unused]] const SymmetricRef& he
   scope.Sync();
 }
 
-/// Put, after which `signal` on `device` becomes `value`, or grows by it. The signal's value comes behind the data. Quickest
-/// over NVLink for 8 bytes that share 16 bytes, at a multiple of 16, with a signal to set (Symmetric<Word> pair of two
-/// words).
+/// Put, then sets `signal` on `device` to `value`, or adds `value` to it; whoever acquires the signal sees the data. The
+/// source is reusable on return. Over NVLink one store carries 8 bytes of data and a set signal, if both lie in one aligned
+/// block of 16 bytes.
 template <class Scope, class T>
 CHATTY_FN void PutSignal(const Scope& scope, const SymmetricRef& heap, Symmetric<T> to, const T* from, std::size_t count,
                          Symmetric<std::uint64_t> signal, std::uint64_t value, SignalOp op, std::uint32_t device) {
