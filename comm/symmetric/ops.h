@@ -99,6 +99,15 @@ CHATTY_FN T* WordAt(const SymmetricRef& heap, Symmetric<T> place, std::uint32_t 
   return word;
 }
 
+/// Updates a word of `device` by apply(address of the word), or by a request `op` with `value`. Returns the value before.
+template <class T, class Apply>
+CHATTY_FN T FetchUpdate(const SymmetricRef& heap, symmetric::ProxyOp op, Symmetric<T> at, T value, std::uint32_t device,
+                        const Apply& apply) {
+  if (heap.proxy != nullptr) [[unlikely]]
+    return ProxyUpdate(heap, op, at, value, device);
+  return apply(WordAt(heap, at, device));
+}
+
 }  // namespace chatty::detail
 
 namespace chatty::symmetric {
@@ -264,9 +273,8 @@ CHATTY_FN void AtomicSet(const SymmetricRef& heap, Symmetric<T> at, std::type_id
 }
 template <class T>
 CHATTY_FN T AtomicSwap(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
-  if (heap.proxy != nullptr) [[unlikely]]
-    return detail::ProxyUpdate(heap, ProxyOp::kSwap, at, value, device);
-  return detail::SystemAtomic<T>(*detail::WordAt(heap, at, device)).exchange(value, detail::order::kRelaxed);
+  const auto apply = [value](T* word) { return detail::SystemAtomic<T>(*word).exchange(value, detail::order::kRelaxed); };
+  return detail::FetchUpdate(heap, ProxyOp::kSwap, at, value, device, apply);
 }
 /// Stores `value` if the word is `expected`.
 template <class T>
@@ -280,49 +288,43 @@ CHATTY_FN T AtomicCompareSwap(const SymmetricRef& heap, Symmetric<T> at, std::ty
 }
 template <class T>
 CHATTY_FN T AtomicFetchAdd(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
-  if (heap.proxy != nullptr) [[unlikely]]
-    return detail::ProxyUpdate(heap, ProxyOp::kAdd, at, value, device);
-  return detail::SystemAtomic<T>(*detail::WordAt(heap, at, device)).fetch_add(value, detail::order::kRelaxed);
+  const auto apply = [value](T* word) { return detail::SystemAtomic<T>(*word).fetch_add(value, detail::order::kRelaxed); };
+  return detail::FetchUpdate(heap, ProxyOp::kAdd, at, value, device, apply);
 }
 template <class T>
 CHATTY_FN T AtomicFetchAnd(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
-  if (heap.proxy != nullptr) [[unlikely]]
-    return detail::ProxyUpdate(heap, ProxyOp::kAnd, at, value, device);
-  return detail::SystemAtomic<T>(*detail::WordAt(heap, at, device)).fetch_and(value, detail::order::kRelaxed);
+  const auto apply = [value](T* word) { return detail::SystemAtomic<T>(*word).fetch_and(value, detail::order::kRelaxed); };
+  return detail::FetchUpdate(heap, ProxyOp::kAnd, at, value, device, apply);
 }
 template <class T>
 CHATTY_FN T AtomicFetchOr(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
-  if (heap.proxy != nullptr) [[unlikely]]
-    return detail::ProxyUpdate(heap, ProxyOp::kOr, at, value, device);
-  return detail::SystemAtomic<T>(*detail::WordAt(heap, at, device)).fetch_or(value, detail::order::kRelaxed);
+  const auto apply = [value](T* word) { return detail::SystemAtomic<T>(*word).fetch_or(value, detail::order::kRelaxed); };
+  return detail::FetchUpdate(heap, ProxyOp::kOr, at, value, device, apply);
 }
 template <class T>
 CHATTY_FN T AtomicFetchXor(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
-  if (heap.proxy != nullptr) [[unlikely]]
-    return detail::ProxyUpdate(heap, ProxyOp::kXor, at, value, device);
-  return detail::SystemAtomic<T>(*detail::WordAt(heap, at, device)).fetch_xor(value, detail::order::kRelaxed);
+  const auto apply = [value](T* word) { return detail::SystemAtomic<T>(*word).fetch_xor(value, detail::order::kRelaxed); };
+  return detail::FetchUpdate(heap, ProxyOp::kXor, at, value, device, apply);
 }
 template <class T>
 CHATTY_FN T AtomicFetchMin(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
-  if (heap.proxy != nullptr) [[unlikely]]
-    return detail::ProxyUpdate(heap, ProxyOp::kMin, at, value, device);
-  T* const word = detail::WordAt(heap, at, device);
+  return detail::FetchUpdate(heap, ProxyOp::kMin, at, value, device, [value](T* word) {
 #if CHATTY_DEVICE_CODE
-  return detail::SystemAtomic<T>(*word).fetch_min(value, detail::order::kRelaxed);
+    return detail::SystemAtomic<T>(*word).fetch_min(value, detail::order::kRelaxed);
 #else
-  return detail::FetchChange(word, [value](T old) { return value < old ? value : old; });
+    return detail::FetchChange(word, [value](T old) { return value < old ? value : old; });
 #endif
+  });
 }
 template <class T>
 CHATTY_FN T AtomicFetchMax(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
-  if (heap.proxy != nullptr) [[unlikely]]
-    return detail::ProxyUpdate(heap, ProxyOp::kMax, at, value, device);
-  T* const word = detail::WordAt(heap, at, device);
+  return detail::FetchUpdate(heap, ProxyOp::kMax, at, value, device, [value](T* word) {
 #if CHATTY_DEVICE_CODE
-  return detail::SystemAtomic<T>(*word).fetch_max(value, detail::order::kRelaxed);
+    return detail::SystemAtomic<T>(*word).fetch_max(value, detail::order::kRelaxed);
 #else
-  return detail::FetchChange(word, [value](T old) { return old < value ? value : old; });
+    return detail::FetchChange(word, [value](T old) { return old < value ? value : old; });
 #endif
+  });
 }
 /// @}
 
