@@ -47,15 +47,15 @@ void CheckReach(std::span<Device* const> devices, const SymmetricBackend& backen
       if (owner == peer) continue;
       if (backend.distinct && ShareMemory(*owner, *peer)) {
         Throw<CapabilityError>(
-            "backend '{}' of symmetric heaps joins each GPU once, and {} and {} share one; name every GPU "
-            "once, or choose p2p or proxy",
+            "backend '{}' of symmetric heaps joins each GPU once, and {} and {} share one; name every GPU once, or choose "
+            "p2p or proxy",
             backend.name, owner->label(), peer->label());
       }
       if (backend.addressable && !owner->AllowAccessBy(*peer)) {
         Throw<CapabilityError>(
             "a symmetric heap needs devices that address each other's memory, and {} cannot address that of {}; take "
-            "devices "
-            "with a link between each two (`chatty topology`), exchange through a transport, or choose backend proxy",
+            "devices with a link between each two (`chatty topology`), exchange through a transport, or choose backend "
+            "proxy",
             peer->label(), owner->label());
       }
     }

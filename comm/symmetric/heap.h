@@ -32,7 +32,7 @@ class SymmetricProxy;
 struct SymmetricOptions {
   /// One of SymmetricBackends(), or "auto": `host` or `p2p`.
   std::string backend = "auto";
-  /// Longest wait of a kernel, at least 1 ms. The begins of the devices' kernels are to lie closer together, too.
+  /// Longest wait of a kernel, at least 1 ms. The devices' kernels must also start within this time of each other.
   std::chrono::milliseconds timeout{100};
   /// With backend `host`: stores that take effect late, for tests. Not owned; must outlive the heap. Null: none.
   DelayedStores* delays = nullptr;
@@ -44,16 +44,18 @@ struct SymmetricOptions {
 /// heap.
 class SymmetricHeap {
  public:
-  /// Takes `bytes` bytes for arrays on each device, and a few KiB more. Throws UsageError for no or too many devices, or
-  /// devices of two kinds, or a backend that is unknown or not theirs; CapabilityError if a device cannot address another
-  /// one's memory, or this build or machine lacks what the backend needs; OutOfMemoryError with what is needed and free.
+  /// Takes `bytes` bytes for arrays on each device, and a few KiB more.
+  ///
+  /// Throws UsageError for no or too many devices, devices of two kinds, a backend that is unknown or not theirs, a timeout
+  /// below 1 ms, or delays with a backend other than host. Throws CapabilityError if a device cannot address another one's
+  /// memory, or this build or machine lacks what the backend needs, and OutOfMemoryError with what is needed and free.
   SymmetricHeap(std::span<Device* const> devices, std::size_t bytes, SymmetricOptions options = {});
   ~SymmetricHeap();
   SymmetricHeap(const SymmetricHeap&) = delete;
   SymmetricHeap& operator=(const SymmetricHeap&) = delete;
 
   /// An array of `count` objects on each device, aligned to `alignment` bytes, a power of two of at most 256. Its contents
-  /// are zero at first. Throws OutOfMemoryError with what is needed and free.
+  /// are zero at first. Throws OutOfMemoryError with what is needed and free, and InternalError for another alignment.
   template <class T>
   Symmetric<T> Allocate(std::size_t count, std::size_t alignment = symmetric::kLine) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -72,7 +74,7 @@ class SymmetricHeap {
   std::size_t size() const { return devices_.size(); }                  ///< devices
   Device& device(std::size_t index) const { return *devices_[index]; }  ///< not owned
   std::size_t bytes() const { return bytes_; }                          ///< for arrays, on each device
-  std::size_t free() const { return bytes_ - used_; }                   ///< of them, not allocated
+  std::size_t free_bytes() const { return bytes_ - used_; }             ///< of them, not allocated
 
   /// What the kernel of device `index` gets. Valid as long as the heap.
   SymmetricRef ref(std::size_t index) const;
