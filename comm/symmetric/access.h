@@ -56,28 +56,28 @@ using SystemAtomic = std::atomic_ref<T>;
 
 /// `ld.relaxed.sys`
 template <class T>
-CHATTY_FN T LoadRelaxed(const T* place) {
-  return SystemAtomic<T>(*const_cast<T*>(place)).load(order::kRelaxedLoad);
+CHATTY_FN T LoadRelaxed(const T* address) {
+  return SystemAtomic<T>(*const_cast<T*>(address)).load(order::kRelaxedLoad);
 }
 /// `ld.acquire.sys`
 template <class T>
-CHATTY_FN T LoadAcquire(const T* place) {
-  return SystemAtomic<T>(*const_cast<T*>(place)).load(order::kAcquire);
+CHATTY_FN T LoadAcquire(const T* address) {
+  return SystemAtomic<T>(*const_cast<T*>(address)).load(order::kAcquire);
 }
 /// `st.relaxed.sys`
 template <class T>
-CHATTY_FN void StoreRelaxed(T* place, T value) {
-  SystemAtomic<T>(*place).store(value, order::kRelaxedStore);
+CHATTY_FN void StoreRelaxed(T* address, T value) {
+  SystemAtomic<T>(*address).store(value, order::kRelaxedStore);
 }
 /// `st.release.sys`
 template <class T>
-CHATTY_FN void StoreRelease(T* place, T value) {
-  SystemAtomic<T>(*place).store(value, order::kRelease);
+CHATTY_FN void StoreRelease(T* address, T value) {
+  SystemAtomic<T>(*address).store(value, order::kRelease);
 }
 /// `red.release.sys.add`
 template <class T>
-CHATTY_FN void AddRelease(T* place, T value) {
-  SystemAtomic<T>(*place).fetch_add(value, order::kRelease);
+CHATTY_FN void AddRelease(T* address, T value) {
+  SystemAtomic<T>(*address).fetch_add(value, order::kRelease);
 }
 
 /// `fence.acq_rel.sys`
@@ -97,10 +97,10 @@ CHATTY_FN void FenceSeqCst() {
 #endif
 }
 
-/// Replaces *place by change(*place) as one step, relaxed; returns the value before.
+/// Replaces *address by change(*address) as one step, relaxed; returns the value before.
 template <class T, class Change>
-CHATTY_FN T FetchChange(T* place, const Change& change) {
-  SystemAtomic<T> word(*place);
+CHATTY_FN T FetchChange(T* address, const Change& change) {
+  SystemAtomic<T> word(*address);
   T old = word.load(order::kRelaxedLoad);
   while (!word.compare_exchange_weak(old, change(old), order::kRelaxed, order::kRelaxedLoad)) {
   }

@@ -44,12 +44,12 @@ void DelayedStores::Add(std::uint32_t me, const Store& store, std::uint64_t sixt
   if (Random(writer) % 16 >= sixteenths) Perform(writer, writer.pending.size() - 1);
 }
 
-void DelayedStores::PerformAt(std::uint32_t me, const void* place, std::size_t bytes) {
+void DelayedStores::PerformAt(std::uint32_t me, const void* address, std::size_t bytes) {
   Writer& writer = writers_[me];
   for (std::size_t i = writer.pending.size(); i-- > 0;) {
     if (i >= writer.pending.size()) continue;  // earlier stores went with a later one
     const Store& store = writer.pending[i];
-    if (Overlap(store.to, store.bytes, static_cast<const std::byte*>(place), bytes)) Perform(writer, i);
+    if (Overlap(store.to, store.bytes, static_cast<const std::byte*>(address), bytes)) Perform(writer, i);
   }
 }
 

@@ -12,8 +12,8 @@
 
 namespace chatty {
 
-/// Holds back a random part of each device's stores into a symmetric heap. Stores to one place keep their order, fences and
-/// quiets perform all stores before them, and a wait performs one now and then. Each device's thread uses its own part
+/// Holds back a random part of each device's stores into a symmetric heap. Stores to one address keep their order, fences
+/// and quiets perform all stores before them, and a wait performs one now and then. Each device's thread uses its own part
 /// alone.
 class DelayedStores {
  public:
@@ -29,15 +29,15 @@ class DelayedStores {
   void Put(std::uint32_t me, void* to, const void* from, std::size_t bytes);
   /// A store of one word.
   template <class T>
-  void Set(std::uint32_t me, T* place, T value) {
+  void Set(std::uint32_t me, T* address, T value) {
     static_assert(detail::kIsWord<T>);
-    Store store{reinterpret_cast<std::byte*>(place), sizeof(T), {}};
+    Store store{reinterpret_cast<std::byte*>(address), sizeof(T), {}};
     std::memcpy(store.value.data(), &value, sizeof(T));
     Add(me, store, kSetsDelayed);
   }
   /// Performs the stores of device `me` that touch these bytes. An atomic update, or a load of the device's own, comes
   /// after.
-  void PerformAt(std::uint32_t me, const void* place, std::size_t bytes);
+  void PerformAt(std::uint32_t me, const void* address, std::size_t bytes);
   /// Fence and Quiet: performs all stores of device `me` in their order, unless this is left out.
   void Fence(std::uint32_t me) {
     if (!options_.leave_out_fences) PerformAll(me);

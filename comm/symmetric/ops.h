@@ -56,11 +56,11 @@ namespace chatty::detail {
 /// A relaxed store of a word of this device that no other device updates; a test may delay it.
 template <class T>
 CHATTY_FN void SetOwn(const SymmetricRef& heap, Symmetric<T> at, T value) {
-  T* const place = heap.Own(at);
+  T* const address = heap.Own(at);
 #if !CHATTY_DEVICE_CODE
-  if (heap.delays != nullptr) return heap.delays->Set(heap.me, place, value);
+  if (heap.delays != nullptr) return heap.delays->Set(heap.me, address, value);
 #endif
-  StoreRelaxed(place, value);
+  StoreRelaxed(address, value);
 }
 
 /// A relaxed store of a word of `device`, which a test may delay.
@@ -70,11 +70,11 @@ CHATTY_FN void Set(const SymmetricRef& heap, Symmetric<T> at, T value, std::uint
     ProxySet(heap, at, value, device);
     return;
   }
-  T* const place = heap.At(at, device);
+  T* const address = heap.At(at, device);
 #if !CHATTY_DEVICE_CODE
-  if (heap.delays != nullptr) return heap.delays->Set(heap.me, place, value);
+  if (heap.delays != nullptr) return heap.delays->Set(heap.me, address, value);
 #endif
-  StoreRelaxed(place, value);
+  StoreRelaxed(address, value);
 }
 
 /// Whether a copy between this device and `device` is a request.
@@ -82,19 +82,19 @@ CHATTY_FN bool CopiesByProxy(const SymmetricRef& heap, std::uint32_t device) {
   return heap.proxy != nullptr && device != heap.me;
 }
 
-/// Before a device reads or updates a place that its own delayed stores may touch.
-CHATTY_FN void PerformAt([[maybe_unused]] const SymmetricRef& heap, [[maybe_unused]] const void* place,
+/// Performs the delayed stores of this device to these bytes, before it reads or updates them.
+CHATTY_FN void PerformAt([[maybe_unused]] const SymmetricRef& heap, [[maybe_unused]] const void* address,
                          [[maybe_unused]] std::size_t bytes) {
 #if !CHATTY_DEVICE_CODE
-  if (heap.delays != nullptr) heap.delays->PerformAt(heap.me, place, bytes);
+  if (heap.delays != nullptr) heap.delays->PerformAt(heap.me, address, bytes);
 #endif
 }
 
 /// The word that an atomic operation is about.
 template <class T>
-CHATTY_FN T* WordAt(const SymmetricRef& heap, Symmetric<T> place, std::uint32_t device) {
+CHATTY_FN T* WordAt(const SymmetricRef& heap, Symmetric<T> at, std::uint32_t device) {
   static_assert(kIsWord<T>, "an atomic operation is on a word of 4 or 8 bytes");
-  T* const word = heap.At(place, device);
+  T* const word = heap.At(at, device);
   PerformAt(heap, word, sizeof(T));
   return word;
 }

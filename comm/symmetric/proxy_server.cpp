@@ -92,8 +92,8 @@ void StoreWord(std::byte* to, std::size_t bytes, std::uint64_t value) {
   StoreRelease(reinterpret_cast<std::uint32_t*>(to), static_cast<std::uint32_t>(value));
 }
 
-bool IsWord(const std::byte* place, std::size_t bytes) {
-  return (bytes == 4 || bytes == 8) && reinterpret_cast<std::uintptr_t>(place) % bytes == 0;
+bool IsWord(const std::byte* address, std::size_t bytes) {
+  return (bytes == 4 || bytes == 8) && reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
 }
 
 }  // namespace

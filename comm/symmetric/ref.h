@@ -1,5 +1,5 @@
 /// \file
-/// What a kernel gets of a symmetric heap, by value: places that are the same on every device, and each device's base
+/// What a kernel gets of a symmetric heap, by value: offsets that are the same on every device, and each device's base
 /// pointer. The pointers are resolved on the host, so that no kernel is compiled for a backend. Where a kernel cannot
 /// address other devices' memory, their pointers are null, and the operations ask a thread of the host
 /// (comm/symmetric/proxy.h).
@@ -47,7 +47,7 @@ struct WaitReport {
   WaitKind kind = WaitKind::kWord;    ///< what was waited for
   Compare compare = Compare::kEqual;  ///< how the word was to compare with `wanted`
   bool is_signed = false;             ///< whether `seen` and `wanted` are signed
-  std::uint64_t offset = 0;           ///< the word's place in the heap
+  std::uint64_t offset = 0;           ///< the word's offset in its device's block, in bytes
   std::uint64_t seen = 0;             ///< the word's last value
   std::uint64_t wanted = 0;           ///< the value that it was compared with
   std::uint64_t waited_ns = 0;        ///< nanoseconds since the wait began
@@ -88,13 +88,13 @@ struct SymmetricRef {
 
   /// The array's address on `device`.
   template <class T>
-  CHATTY_FN T* At(Symmetric<T> place, std::uint32_t device) const {
-    return reinterpret_cast<T*>(base[device] + place.offset);
+  CHATTY_FN T* At(Symmetric<T> array, std::uint32_t device) const {
+    return reinterpret_cast<T*>(base[device] + array.offset);
   }
   /// The array's address on this device.
   template <class T>
-  CHATTY_FN T* Own(Symmetric<T> place) const {
-    return At(place, me);
+  CHATTY_FN T* Own(Symmetric<T> array) const {
+    return At(array, me);
   }
   /// The words by which this device meets others.
   CHATTY_FN symmetric::Control& control() const { return *reinterpret_cast<symmetric::Control*>(base[me]); }
