@@ -2,7 +2,7 @@
 /// Bounded queues of 16-byte entries in a symmetric heap, one for each ordered pair of devices. Any thread of the sender may
 /// write, and any thread of the receiver may read: Groute's distributed worklists and message channels are made of them.
 ///
-/// A sender reserves places by a counter of its own and stores each entry at the receiver. Bits of the entry's first word
+/// A sender reserves slots by a counter of its own and stores each entry at the receiver. Bits of the entry's first word
 /// hold the number of its lap around the ring, so an entry says by itself that it has arrived (as the cells of D. Vyukov's
 /// bounded queue do): nothing else is stored to the receiver, and nobody waits for an acknowledgement. A receiver reads
 /// entries and then claims them by a counter of its own. That counter is the sender's credit. The sender reads it when its
@@ -39,11 +39,11 @@ struct alignas(kLine) RingCounter {
 /// The rings between all devices of a heap, by value into kernels. Their memory is zero at first, or all counters and
 /// entries are as an earlier run left them.
 struct Rings {
-  /// No places: the ring is full.
+  /// Instead of a position: the ring is full.
   static constexpr std::uint64_t kFull = ~std::uint64_t{0};
 
   Symmetric<RingEntry> entries;     ///< at the receiver: `capacity` from each sender
-  Symmetric<RingCounter> reserved;  ///< at the sender, by receiver: places reserved so far
+  Symmetric<RingCounter> reserved;  ///< at the sender, by receiver: slots reserved so far
   Symmetric<RingCounter> credit;    ///< at the sender, by receiver: what the sender knows of `claimed`
   Symmetric<RingCounter> claimed;   ///< at the receiver, by sender: entries claimed so far
   std::uint32_t capacity = 0;       ///< entries of each ring, a power of two
@@ -115,9 +115,9 @@ CHATTY_FN std::uint64_t LapOf(const symmetric::Rings& rings, std::uint64_t posit
   return (position / rings.capacity + 1) & 0xff;
 }
 
-/// Where the entry at a position from one device to another is.
-CHATTY_FN symmetric::RingEntry* PlaceOf(const SymmetricRef& heap, const symmetric::Rings& rings, std::uint32_t from,
-                                        std::uint32_t to, std::uint64_t position) {
+/// The address of the slot for the entry at a position, from one device to another.
+CHATTY_FN symmetric::RingEntry* SlotAddress(const SymmetricRef& heap, const symmetric::Rings& rings, std::uint32_t from,
+                                            std::uint32_t to, std::uint64_t position) {
   return heap.At(rings.entries, to) + std::uint64_t{from} * rings.capacity + (position & (rings.capacity - 1));
 }
 
@@ -125,8 +125,8 @@ CHATTY_FN symmetric::RingEntry* PlaceOf(const SymmetricRef& heap, const symmetri
 
 namespace chatty::symmetric {
 
-/// Reserves `count` consecutive places, at most the capacity, in the ring to `device`, by one thread. Returns the first
-/// one's position, or kFull. Every reserved place must be written, without a wait for another device.
+/// Reserves `count` consecutive slots, at most the capacity, in the ring to `device`, by one thread. Returns the first
+/// one's position, or kFull. Every reserved slot must be written, without a wait for another device.
 CHATTY_FN std::uint64_t ReserveInRing(const SymmetricRef& heap, const Rings& rings, std::uint32_t device,
                                       std::uint32_t count) {
   std::uint64_t* const reserved = &heap.Own(rings.reserved)[device].count;
@@ -150,8 +150,8 @@ CHATTY_FN std::uint64_t ReserveInRing(const SymmetricRef& heap, const Rings& rin
   }
 }
 
-/// Reserves `count` consecutive places in the ring to `device`, by one thread, whether or not there is room: one atomic
-/// operation. Returns the first one's position. A place may be written once HasRoomInRing says so. Meanwhile the sender must
+/// Reserves `count` consecutive slots in the ring to `device`, by one thread, whether or not there is room: one atomic
+/// operation. Returns the first one's position. A slot may be written once HasRoomInRing says so. Meanwhile the sender must
 /// take entries itself, if the receiver may wait for room in the same way.
 CHATTY_FN std::uint64_t ReserveAheadInRing(const SymmetricRef& heap, const Rings& rings, std::uint32_t device,
                                            std::uint32_t count) {
@@ -159,8 +159,8 @@ CHATTY_FN std::uint64_t ReserveAheadInRing(const SymmetricRef& heap, const Rings
       .fetch_add(count, detail::order::kRelaxed);
 }
 
-/// Whether the place at a reserved position is free. By any thread. `looks`: asks the receiver, if this device does not
-/// know.
+/// Whether the slot at a reserved position is free. By any thread. `looks`: reads the receiver's counter, if the credit that
+/// this device knows does not suffice.
 CHATTY_FN bool HasRoomInRing(const SymmetricRef& heap, const Rings& rings, std::uint32_t device, std::uint64_t position,
                              bool looks) {
   std::uint64_t* const credit = &heap.Own(rings.credit)[device].count;
@@ -174,7 +174,7 @@ CHATTY_FN bool HasRoomInRing(const SymmetricRef& heap, const Rings& rings, std::
 /// Stores an entry at a reserved position, by one thread. The upper 8 bits of words[0] must be 0.
 CHATTY_FN void WriteToRing(const SymmetricRef& heap, const Rings& rings, std::uint32_t device, std::uint64_t position,
                            const RingEntry& entry) {
-  detail::StoreTagged(detail::PlaceOf(heap, rings, heap.me, device, position), entry, detail::LapOf(rings, position));
+  detail::StoreTagged(detail::SlotAddress(heap, rings, heap.me, device, position), entry, detail::LapOf(rings, position));
 }
 
 /// How many entries from `device` have been claimed: the position of the next one.
@@ -186,7 +186,8 @@ CHATTY_FN std::uint64_t ClaimedOfRing(const SymmetricRef& heap, const Rings& rin
 /// is the caller's once it has claimed it.
 CHATTY_FN bool ReadFromRing(const SymmetricRef& heap, const Rings& rings, std::uint32_t device, std::uint64_t position,
                             RingEntry* entry) {
-  return detail::LoadTagged(detail::PlaceOf(heap, rings, device, heap.me, position), detail::LapOf(rings, position), entry);
+  return detail::LoadTagged(detail::SlotAddress(heap, rings, device, heap.me, position), detail::LapOf(rings, position),
+                            entry);
 }
 
 /// Claims `count` entries from `device`, all of which have been read, from `position` on, by one thread. Returns false if

@@ -29,11 +29,11 @@ namespace chatty::test {
 struct RingUse {
   std::uint64_t items = 0;     ///< from each device to each, itself included
   std::uint32_t capacity = 1;  ///< of each ring
-  std::uint32_t burst = 1;     ///< most places that are reserved at once, at most the capacity
+  std::uint32_t burst = 1;     ///< most slots that are reserved at once, at most the capacity
   bool delays = false;         ///< between a reservation and its stores, and in periods in which a device takes nothing
 };
 
-/// What threads do in turns: each reserves places, stores items and takes others. Thread w of so many sends items w,
+/// What threads do in turns: each reserves slots, stores items and takes others. Thread w of so many sends items w,
 /// w + threads, ... to each device.
 struct ExchangeItems {
   static constexpr std::uint32_t kMaxDevices = 8, kTaken = 16;
@@ -103,14 +103,14 @@ struct ExchangeItems {
         const std::uint64_t left = (use.items - unsent[to] + workers - 1) / workers;
         const std::uint64_t some = 1 + (random >> 8 * (i % 4)) % use.burst;
         const auto count = static_cast<std::uint32_t>(some < left ? some : left);
-        const std::uint64_t place = sym::ReserveInRing(heap, rings, to, count);
-        if (place == sym::Rings::kFull) {
+        const std::uint64_t position = sym::ReserveInRing(heap, rings, to, count);
+        if (position == sym::Rings::kFull) {
           full += 1;
           continue;
         }
         for (std::uint32_t k = 0; k < count; ++k, unsent[to] += workers) {
           if (use.delays && (random >> 32) % 64 == k) Delay(random);
-          sym::WriteToRing(heap, rings, to, place + k, Pack(unsent[to], heap.me, to));
+          sym::WriteToRing(heap, rings, to, position + k, Pack(unsent[to], heap.me, to));
         }
       }
       if (use.delays && random % 16 == 0) Delay(random >> 4);
@@ -219,7 +219,7 @@ class SymmetricRingTest : public testing::TestWithParam<std::string> {
   DeviceSelection selection_;
 };
 
-/// What one thread sees of a ring to its own device: places, contents, credits, and no place in a full ring.
+/// What one thread sees of a ring to its own device: positions, contents, credits, and no slot in a full ring.
 struct LookAtOneRing {
   sym::Rings rings;
   Symmetric<std::uint64_t> seen;
@@ -229,14 +229,14 @@ struct LookAtOneRing {
     std::uint64_t* const out = heap.Own(seen);
     sym::RingEntry entry{};
     out[0] = sym::ReserveInRing(heap, rings, other, 3);  // 0
-    out[1] = sym::ReserveInRing(heap, rings, other, 2);  // full: one place is left
+    out[1] = sym::ReserveInRing(heap, rings, other, 2);  // full: one slot is left
     out[2] = sym::ReserveInRing(heap, rings, other, 1);  // 3
     out[3] = sym::ReserveInRing(heap, rings, other, 1);  // full
     SymmetricRef receiver = heap;
     receiver.me = other;                                                // its memory is reached from here
     out[4] = sym::ReadFromRing(receiver, rings, 0, 0, &entry) ? 1 : 0;  // nothing is stored yet
     sym::WriteToRing(heap, rings, other, 1, {{11, 111}});               // in any order
-    out[5] = sym::ReadFromRing(receiver, rings, 0, 0, &entry) ? 1 : 0;  // the place before it is empty
+    out[5] = sym::ReadFromRing(receiver, rings, 0, 0, &entry) ? 1 : 0;  // the slot before it is empty
     sym::WriteToRing(heap, rings, other, 0, {{10, 110}});
     out[6] = sym::ReadFromRing(receiver, rings, 0, 0, &entry) ? entry.words[0] + entry.words[1] : 0;  // 120
     out[7] = sym::ReadFromRing(receiver, rings, 0, 1, &entry) ? entry.words[0] + entry.words[1] : 0;  // 122
@@ -244,7 +244,7 @@ struct LookAtOneRing {
     out[9] = sym::ClaimFromRing(receiver, rings, 0, 0, 2) ? 1 : 0;       // 1
     out[10] = sym::ClaimFromRing(receiver, rings, 0, 0, 1) ? 1 : 0;      // claimed before
     out[11] = sym::ClaimedOfRing(receiver, rings, 0);                    // 2
-    out[12] = sym::ReserveInRing(heap, rings, other, 3);                 // full: two places are free
+    out[12] = sym::ReserveInRing(heap, rings, other, 3);                 // full: two slots are free
     out[13] = sym::ReserveInRing(heap, rings, other, 2);                 // 4
     out[14] = sym::ReadFromRing(receiver, rings, 0, 4, &entry) ? 1 : 0;  // has the first lap's entry
     constexpr std::uint64_t kAll = (std::uint64_t{1} << sym::kRingEntryBits) - 1;
@@ -312,7 +312,7 @@ TEST_P(SymmetricRingTest, AbortEndsWhoFindsRingsFullAndAClearedHeapBeginsAnew) {
   abort.join();
   EXPECT_EQ(heap.Read(exchange.taken, 0)[0], 0u);
   for (std::size_t i = 0; i < heap->size(); ++i) {
-    EXPECT_LE(heap.Read(exchange.rings.reserved, i)[0].count, use.capacity) << "more places than the ring has";
+    EXPECT_LE(heap.Read(exchange.rings.reserved, i)[0].count, use.capacity) << "more slots than the ring has";
   }
   heap->Clear();
   RunWorkers(*heap, exchange, 2);

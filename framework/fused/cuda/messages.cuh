@@ -22,16 +22,16 @@ class Messages {
   /// Whether the run has failed on a device: a read of host memory.
   __device__ bool IsAborted() const { return detail::IsAbortedForWarp(team_, begun_, /*reads_host=*/true); }
 
-  /// Reserves places in the rings of the owners of halo vertices `v`, for lanes with `send` set. Returns a lane's place.
+  /// Reserves slots in the rings of the owners of halo vertices `v`, for lanes with `send` set. Returns a lane's position.
   __device__ std::uint64_t Reserve(bool send, LocalId v, std::uint32_t* owner) const {
     *owner = send ? s_.graph.HaloOwner(v) : 0;
     return detail::ReserveForLanes(team_, send, *owner);
   }
-  /// Writes a lane's message into its reserved place, if there is room. `looks`: as HasRoomInRing.
-  __device__ bool Write(std::uint32_t owner, std::uint64_t place, LocalId v, std::uint32_t hops, std::uint64_t step,
+  /// Writes a lane's message at its reserved position, if there is room. `looks`: as HasRoomInRing.
+  __device__ bool Write(std::uint32_t owner, std::uint64_t position, LocalId v, std::uint32_t hops, std::uint64_t step,
                         const MessageOf<P>& message, bool looks) const {
-    if (!symmetric::HasRoomInRing(team_.heap, team_.rings, owner, place, looks)) return false;
-    symmetric::WriteToRing(team_.heap, team_.rings, owner, place,
+    if (!symmetric::HasRoomInRing(team_.heap, team_.rings, owner, position, looks)) return false;
+    symmetric::WriteToRing(team_.heap, team_.rings, owner, position,
                            TeamRef::Pack(v - s_.graph.halo_begin[owner], hops, step,
                                          atomics::BitCast<atomics::Word<sizeof(MessageOf<P>)>>(message)));
     return true;

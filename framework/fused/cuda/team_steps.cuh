@@ -1,5 +1,5 @@
 /// \file
-/// How GPUs go from step to step by the protocol of fused/team.h, and how a warp reserves places in rings and claims their
+/// How GPUs go from step to step by the protocol of fused/team.h, and how a warp reserves slots in rings and claims their
 /// entries. The kernel that relaxes edges on several GPUs and the kernel of worklists call these functions.
 #pragma once
 
@@ -110,18 +110,18 @@ __device__ inline bool IsAbortedForWarp(const TeamRef& team, TeamStep* begun, bo
   return __shfl_sync(kFull, aborted, 0);
 }
 
-/// Reserves places ahead in the rings to devices `to`, for lanes with `send` set: one addition for each device. Returns a
-/// lane's place. All lanes call it.
+/// Reserves slots ahead in the rings to devices `to`, for lanes with `send` set: one addition for each device. Returns a
+/// lane's position. All lanes call it.
 __device__ inline std::uint64_t ReserveForLanes(const TeamRef& team, bool send, std::uint32_t to) {
   std::uint64_t mine = 0;
   for (unsigned rest = __ballot_sync(kFull, send); rest != 0;) {
     const std::uint32_t device = __shfl_sync(kFull, to, __ffs(rest) - 1);
     const unsigned group = __ballot_sync(kFull, send && to == device);
     rest &= ~group;
-    unsigned long long place = 0;
-    if (Lane() == 0) place = symmetric::ReserveAheadInRing(team.heap, team.rings, device, __popc(group));
-    place = __shfl_sync(kFull, place, 0);
-    if ((group >> Lane() & 1) != 0) mine = place + __popc(group & ((1u << Lane()) - 1));
+    unsigned long long position = 0;
+    if (Lane() == 0) position = symmetric::ReserveAheadInRing(team.heap, team.rings, device, __popc(group));
+    position = __shfl_sync(kFull, position, 0);
+    if ((group >> Lane() & 1) != 0) mine = position + __popc(group & ((1u << Lane()) - 1));
   }
   return mine;
 }
@@ -135,7 +135,7 @@ class RingReader {
                         symmetric::RingEntry* entry) {
     const std::uint32_t devices = team.heap.size;
     const unsigned peers = devices - 1, rings = min(peers, 32u), lanes = 32 / rings, ring = Lane() / lanes;
-    const unsigned place = Lane() % lanes, first = ring * lanes;
+    const unsigned index = Lane() % lanes, first = ring * lanes;
     const bool looks = ring < rings;
     *from = (team.heap.me + 1 + (turn_ + ring) % peers) % devices;
     if (peers > 32) turn_ += 32;
@@ -144,7 +144,7 @@ class RingReader {
     std::uint64_t known = known_;
     if (peers > 32 && looks) known = symmetric::ClaimedOfRing(team.heap, team.rings, *from);  // another ring each time
     const bool there =
-        looks && symmetric::ReadFromRing(team.heap, team.rings, *from, known + place, entry) && TeamRef::IsOf(*entry, step);
+        looks && symmetric::ReadFromRing(team.heap, team.rings, *from, known + index, entry) && TeamRef::IsOf(*entry, step);
     std::uint64_t now = known;
     if (looks) now = symmetric::ClaimedOfRing(team.heap, team.rings, *from);
     known_ = now;
@@ -157,8 +157,8 @@ class RingReader {
     }
     __syncwarp();  // a claim releases all lanes' reads
     bool mine = false;
-    if (count != 0 && place == 0) mine = symmetric::ClaimFromRing(team.heap, team.rings, *from, known, count);
-    mine = __shfl_sync(kFull, mine, min(first, 31u)) && place < count && looks;
+    if (count != 0 && index == 0) mine = symmetric::ClaimFromRing(team.heap, team.rings, *from, known, count);
+    mine = __shfl_sync(kFull, mine, min(first, 31u)) && index < count && looks;
     *claimed = __popc(__ballot_sync(kFull, mine));
     if (*claimed != 0 && Lane() == 0) team.CountReceived(*claimed, was_idle);
     return mine;

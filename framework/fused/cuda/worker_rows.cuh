@@ -177,9 +177,9 @@ __device__ inline void RelaxWorker<P, kRows, Peers>::Send(bool send, const Entry
     if constexpr (!kOrders) hops = from.hops + 1;
     if (!__any_sync(kFull, send)) return;
     std::uint32_t owner = 0;
-    const std::uint64_t place = peers_.Reserve(send, v, &owner);
+    const std::uint64_t position = peers_.Reserve(send, v, &owner);
     for (unsigned tries = 0;; ++tries) {
-      if (send) send = !peers_.Write(owner, place, v, hops, protocol_step_, message, /*looks=*/tries != 0);
+      if (send) send = !peers_.Write(owner, position, v, hops, protocol_step_, message, /*looks=*/tries != 0);
       if (!__any_sync(kFull, send)) return;
       if (tries == 0) continue;
       if (tries % 256 == 0 && peers_.IsAborted()) return;

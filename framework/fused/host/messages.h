@@ -37,9 +37,9 @@ class Messages {
   /// Sends a message to halo vertex `v`. Returns false if the owner's ring is full.
   bool Send(LocalId v, std::uint32_t hops, std::uint64_t step, const MessageOf<P>& message) const {
     const std::uint32_t owner = s_.graph.HaloOwner(v);
-    const std::uint64_t place = symmetric::ReserveInRing(team_.heap, team_.rings, owner, 1);
-    if (place == symmetric::Rings::kFull) return false;
-    symmetric::WriteToRing(team_.heap, team_.rings, owner, place,
+    const std::uint64_t position = symmetric::ReserveInRing(team_.heap, team_.rings, owner, 1);
+    if (position == symmetric::Rings::kFull) return false;
+    symmetric::WriteToRing(team_.heap, team_.rings, owner, position,
                            TeamRef::Pack(v - s_.graph.halo_begin[owner], hops, step,
                                          atomics::BitCast<atomics::Word<sizeof(MessageOf<P>)>>(message)));
     return true;

@@ -13,10 +13,10 @@
 /// of the next step. The first warp of a GPU also takes the leader's order, and that of the first GPU is the leader. No
 /// warp waits for another one of its block.
 ///
-/// Progress. A place in a ring is free once the entry a lap before it has been claimed. The first place that is not written
-/// is free as soon as the receiver has claimed all before it. The warp that has reserved it polls for that all the time.
+/// Progress. A slot in a ring is free once the entry a lap before it has been claimed. The first slot that is not written is
+/// free as soon as the receiver has claimed all before it. The warp that has reserved it polls for that all the time.
 /// Each warp of the receiver claims entries after some turns, while it sends, and when it is idle, because Process ends. So
-/// that place is written at some time, whatever other rings look like.
+/// that slot is written at some time, whatever other rings look like.
 ///
 /// Memory order. Items of the local queue and the outbox are of one warp (`__syncwarp`). Items of lists are stored before
 /// the warp becomes idle, which releases them, and loaded in the next step, behind its begin. Counters of the block in
@@ -277,10 +277,10 @@ class Worker {
     outgoing_ -= from_outbox;
     unsent_ = {unsent_.items + listed, unsent_.count - listed};
     __syncwarp();  // the outbox's places are free
-    const std::uint64_t place = fused::cuda::detail::ReserveForLanes(a_.team, sends, unsent.device);
+    const std::uint64_t position = fused::cuda::detail::ReserveForLanes(a_.team, sends, unsent.device);
     for (unsigned tries = 0;; ++tries) {
-      if (sends && symmetric::HasRoomInRing(a_.team.heap, a_.team.rings, unsent.device, place, /*looks=*/tries != 0)) {
-        symmetric::WriteToRing(a_.team.heap, a_.team.rings, unsent.device, place,
+      if (sends && symmetric::HasRoomInRing(a_.team.heap, a_.team.rings, unsent.device, position, /*looks=*/tries != 0)) {
+        symmetric::WriteToRing(a_.team.heap, a_.team.rings, unsent.device, position,
                                EntryOf(a_.program.Pack(unsent.item), step_));
         sends = false;
       }

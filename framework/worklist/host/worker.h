@@ -116,9 +116,9 @@ class Worker {
       return;
     }
     if (!program_.OnSend(item, device)) return;
-    std::uint64_t place = symmetric::ReserveInRing(team_.heap, team_.rings, device, 1);
-    if (place == symmetric::Rings::kFull) place = AwaitRoom(device);
-    symmetric::WriteToRing(team_.heap, team_.rings, device, place, EntryOf(program_.Pack(item), step_));
+    std::uint64_t position = symmetric::ReserveInRing(team_.heap, team_.rings, device, 1);
+    if (position == symmetric::Rings::kFull) position = AwaitRoom(device);
+    symmetric::WriteToRing(team_.heap, team_.rings, device, position, EntryOf(program_.Pack(item), step_));
   }
   void CheckAborted() const {
     if (team_.IsAborted()) Throw<AbortedError>("a worklist has ended on another device");
@@ -166,16 +166,16 @@ class Worker {
     return any;
   }
 
-  /// Waits for a place in the ring to `device`. Takes messages meanwhile, or two devices could wait for each other; their
+  /// Waits for a slot in the ring to `device`. Takes messages meanwhile, or two devices could wait for each other; their
   /// items wait for the next step.
   std::uint64_t AwaitRoom(std::uint32_t device) {
     const bool spilled = spills_;
     spills_ = true;
     while (true) {
-      const std::uint64_t place = symmetric::ReserveInRing(team_.heap, team_.rings, device, 1);
-      if (place != symmetric::Rings::kFull) {
+      const std::uint64_t position = symmetric::ReserveInRing(team_.heap, team_.rings, device, 1);
+      if (position != symmetric::Rings::kFull) {
         spills_ = spilled;
-        return place;
+        return position;
       }
       CheckAborted();
       if (!Claim(/*was_idle=*/false)) std::this_thread::yield();
