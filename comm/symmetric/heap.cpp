@@ -218,8 +218,8 @@ std::string SymmetricHeap::Describe(std::size_t index) const {
   const symmetric::WaitReport& report = reports_[index][0];
   const symmetric::WaitEnd end = detail::LoadAcquire(&report.end);
   if (end == symmetric::WaitEnd::kNone) return "";
-  const bool asked = report.kind == symmetric::WaitKind::kProxy || report.kind == symmetric::WaitKind::kReplyCell;
-  const std::string whom = asked                  ? "its proxy"
+  const bool by_proxy = report.kind == symmetric::WaitKind::kProxy || report.kind == symmetric::WaitKind::kReplyCell;
+  const std::string whom = by_proxy               ? "its proxy"
                            : report.from < size() ? devices_[report.from]->label()
                                                   : "a device that writes it";
   const std::string seen = NumberText(report.seen, report.is_signed), wanted = NumberText(report.wanted, report.is_signed);
@@ -230,7 +230,7 @@ std::string SymmetricHeap::Describe(std::size_t index) const {
   } else if (report.kind == symmetric::WaitKind::kProxy) {
     text += fmt::format(": {} of its requests are complete, not {}", seen, wanted);
   } else if (report.kind == symmetric::WaitKind::kReplyCell) {
-    text += fmt::format(": {} threads of the device wait for replies, and the next one waits for its place",
+    text += fmt::format(": {} threads of the device wait for replies, and the next one waits for a reply cell",
                         symmetric::ProxyPort::kCells);
   } else {
     text += fmt::format(": the word at byte {} of the symmetric heap is {}, not {} {}", report.offset - kArrays, seen,

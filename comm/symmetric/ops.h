@@ -33,7 +33,7 @@
 ///
 /// With a proxy (comm/symmetric/proxy.h) the same is promised, by other means: a put or get of another device, a signal, and
 /// a change of any device's word, the own one too, is a request, and a device's requests take effect in their order. So
-/// Fence orders requests by their places; Quiet waits until the proxy has completed them. Each access of another device's
+/// Fence orders requests by their tickets; Quiet waits until the proxy has completed them. Each access of another device's
 /// memory costs microseconds. Where the run's abort word or the deadline ends the wait of an operation, it returns what is
 /// not promised, it may still take effect, and the next wait of the device returns false.
 #pragma once

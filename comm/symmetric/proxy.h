@@ -3,13 +3,14 @@
 /// networking with a helper thread: K. Hamidouche and M. LeBeane, GPU Initiated OpenSHMEM, PPoPP 2020, and NVSHMEM's proxy).
 /// It is the baseline for kernels that address other devices' memory, and the way where they cannot.
 ///
-/// Each device has a ring of descriptors in page-locked host memory. A thread reserves a place by a counter of its device,
-/// writes the words of the descriptor that its operation changes, and stores the place's number behind them with release.
-/// The host's thread (comm/symmetric/proxy_server.h) polls the rings, makes each operation a copy on the stream of the
-/// device that asked, and lets a copy of the place's number into the device's memory follow: the count of complete requests.
-/// Kernels poll that count and never the ring, because polling host memory by many threads takes milliseconds.
+/// Each device has a ring of descriptors in page-locked host memory. A thread takes a ticket, the next value of a counter of
+/// its device, which selects the descriptor. It writes the words of the descriptor that its operation needs, and then stores
+/// the ticket there with release. The host's thread (comm/symmetric/proxy_server.h) polls the rings and makes each operation
+/// a copy on the stream of the requesting device. Then it copies the last ticket into the device's memory: the count of
+/// complete requests. Kernels poll that count and never the ring, because polling host memory by many threads takes
+/// milliseconds.
 ///
-/// Orders. The requests of a device take effect in the order of their places, each with all bytes before the next one
+/// Orders. The requests of a device take effect in the order of their tickets, each with all bytes before the next one
 /// begins: copies of one stream do. A request's release makes what its thread has seen visible to its copies; who acquires
 /// the count sees what they brought. Changes of words (AtomicSet, signals, fetch-add) are one step each because one thread
 /// makes those of all devices one after the other. That holds only if it makes them all, so a change of a device's own word
@@ -31,11 +32,11 @@
 
 namespace chatty::symmetric {
 
-/// What a request asks for.
+/// The operation of a request.
 enum class ProxyOp : std::uint8_t {
-  kPut,        ///< a copy from `local` to `place`
-  kPutValues,  ///< a copy from the descriptor to `place`
-  kGet,        ///< a copy from `place` to `local`
+  kPut,        ///< a copy from `local` to `offset`
+  kPutValues,  ///< a copy from the descriptor to `offset`
+  kGet,        ///< a copy from `offset` to `local`
   kFetch,      ///< a word, or bytes of one, into a reply cell; so do those below that change a word
   kSet,
   kSwap,
@@ -55,11 +56,11 @@ enum class ProxyType : std::uint8_t { kUnsigned, kSigned, kReal };
 struct alignas(64) ProxyRequest {
   static constexpr std::size_t kValues = 3;        ///< words of data
   static constexpr std::uint64_t kNoCell = ~0ull;  ///< of `local`: nobody waits for a reply
-  std::uint64_t ready;                             ///< the place's number from 1 on, written last
+  std::uint64_t ready;                             ///< the ticket, from 1 on, written last
   std::uint64_t head;                              ///< Head()
-  std::uint64_t place;                             ///< bytes from the begin of the device's block
+  std::uint64_t offset;                            ///< bytes from the begin of the device's block
   std::uint64_t bytes;                             ///< of the copy or the word
-  std::uint64_t local;                             ///< an address of the device that asks, or the number of its reply cell
+  std::uint64_t local;                             ///< an address of the requesting device, or the number of its reply cell
   std::uint64_t values[kValues];                   ///< data; or the value and the one that kCompareSwap expects
 
   /// Operation, type of the word and device in one word.
@@ -81,9 +82,9 @@ struct ProxyPort {
     std::uint64_t taken;  ///< 1 while a thread uses the cell
   };
   ProxyRequest* requests;                  ///< kCapacity of them, in host memory
-  alignas(kLine) std::uint64_t posted;     ///< places reserved so far
+  alignas(kLine) std::uint64_t posted;     ///< the last ticket that was taken
   alignas(kLine) std::uint64_t complete;   ///< requests that are complete, in their order; written by the proxy
-  alignas(kLine) std::uint64_t own;        ///< 1 + the last place of a request that changes a word of this device
+  alignas(kLine) std::uint64_t own;        ///< the last ticket of a request that changes a word of this device
   alignas(kLine) std::uint64_t next_cell;  ///< where the next thread looks first for a cell
   alignas(kLine) Cell cells[kCells];       ///< of the device's threads
 };
@@ -124,8 +125,8 @@ CHATTY_FN bool ProxyAwaitCell(const SymmetricRef& heap, std::uint64_t index) {
                                             symmetric::WaitKind::kReplyCell, heap.me});
 }
 
-/// Reserves a place in the ring, by one thread, and waits for its room. Returns its number from 1 on, at which the request
-/// is complete; 0 if the wait ended before. Nothing is held in registers but the number: the words follow.
+/// Takes a ticket, by one thread, and waits until its descriptor is free. Returns 0 if the wait ended before. The request is
+/// complete once the count of complete requests reaches the ticket. Nothing else is held in registers: the words follow.
 CHATTY_FN std::uint64_t ProxyReserve(const SymmetricRef& heap) {
   const std::uint64_t at = SystemAtomic<std::uint64_t>(heap.proxy->posted).fetch_add(1, order::kRelaxed);
   constexpr std::uint64_t kCapacity = symmetric::ProxyPort::kCapacity;
@@ -133,49 +134,49 @@ CHATTY_FN std::uint64_t ProxyReserve(const SymmetricRef& heap) {
   return at + 1;
 }
 
-/// The descriptor of a number.
-CHATTY_FN symmetric::ProxyRequest& ProxyRequestOf(const SymmetricRef& heap, std::uint64_t number) {
-  return heap.proxy->requests[(number - 1) % symmetric::ProxyPort::kCapacity];
+/// The descriptor of a ticket.
+CHATTY_FN symmetric::ProxyRequest& ProxyRequestOf(const SymmetricRef& heap, std::uint64_t ticket) {
+  return heap.proxy->requests[(ticket - 1) % symmetric::ProxyPort::kCapacity];
 }
 
 /// Writes a descriptor, but for its data.
-CHATTY_FN void ProxyWrite(symmetric::ProxyRequest& request, std::uint64_t head, std::uint64_t place, std::uint64_t bytes,
+CHATTY_FN void ProxyWrite(symmetric::ProxyRequest& request, std::uint64_t head, std::uint64_t offset, std::uint64_t bytes,
                           std::uint64_t local) {
   StoreRelaxed(&request.head, head);
-  StoreRelaxed(&request.place, place);
+  StoreRelaxed(&request.offset, offset);
   StoreRelaxed(&request.bytes, bytes);
   StoreRelaxed(&request.local, local);
 }
 
-/// Asks for a copy to another device. Returns the number at which the source may change: 0 if it may at once.
-CHATTY_FN std::uint64_t ProxyPut(const SymmetricRef& heap, std::uint64_t place, const void* from, std::size_t bytes,
+/// Requests a copy to another device. Returns the ticket at whose completion the source may change: 0 if it may at once.
+CHATTY_FN std::uint64_t ProxyPut(const SymmetricRef& heap, std::uint64_t offset, const void* from, std::size_t bytes,
                                  std::uint32_t device) {
   using symmetric::ProxyOp;
   using symmetric::ProxyRequest;
   constexpr std::size_t kPiece = ProxyRequest::kValues * 8;
   const bool whole = bytes > kPiece && IsGlobal(from);  // else by value, in pieces
   const ProxyOp op = whole ? ProxyOp::kPut : ProxyOp::kPutValues;
-  std::uint64_t number = 0;
+  std::uint64_t ticket = 0;
   for (std::size_t done = 0; done < bytes;) {
     const std::size_t left = bytes - done, piece = whole || left < kPiece ? left : kPiece;
-    number = ProxyReserve(heap);
-    if (number == 0) return 0;
-    ProxyRequest& request = ProxyRequestOf(heap, number);
+    ticket = ProxyReserve(heap);
+    if (ticket == 0) return 0;
+    ProxyRequest& request = ProxyRequestOf(heap, ticket);
     const auto* const source = static_cast<const unsigned char*>(from) + done;
-    ProxyWrite(request, ProxyRequest::Head(op, {}, device), place + done, piece, reinterpret_cast<std::uintptr_t>(source));
+    ProxyWrite(request, ProxyRequest::Head(op, {}, device), offset + done, piece, reinterpret_cast<std::uintptr_t>(source));
     for (std::size_t i = 0; !whole && i < piece; i += 8) {
       StoreRelaxed(&request.values[i / 8], LoadBytes(source + i, piece - i));
     }
-    StoreRelease(&request.ready, number);
+    StoreRelease(&request.ready, ticket);
     done += piece;
   }
-  return whole ? number : 0;
+  return whole ? ticket : 0;
 }
 
-/// Posts a request with a reply, and returns that: 0 if a wait for it ended in vain. The cell is then lost until the next
-/// run.
-CHATTY_FN std::uint64_t ProxyAsk(const SymmetricRef& heap, std::uint64_t head, std::uint64_t place, std::size_t bytes,
-                                 std::uint64_t value, std::uint64_t expected) {
+/// Posts a request with a reply, and returns the reply: 0 if a wait for it ended in vain. The cell is then lost until the
+/// next run.
+CHATTY_FN std::uint64_t ProxyFetch(const SymmetricRef& heap, std::uint64_t head, std::uint64_t offset, std::size_t bytes,
+                                   std::uint64_t value, std::uint64_t expected) {
   symmetric::ProxyPort& port = *heap.proxy;
   const std::uint64_t index =
       SystemAtomic<std::uint64_t>(port.next_cell).fetch_add(1, order::kRelaxed) % symmetric::ProxyPort::kCells;
@@ -185,55 +186,56 @@ CHATTY_FN std::uint64_t ProxyAsk(const SymmetricRef& heap, std::uint64_t head, s
        free = 0) {
     if (!ProxyAwaitCell(heap, index)) return 0;
   }
-  const std::uint64_t number = ProxyReserve(heap);
-  if (number == 0) return 0;
-  symmetric::ProxyRequest& request = ProxyRequestOf(heap, number);
-  ProxyWrite(request, head, place, bytes, index);
+  const std::uint64_t ticket = ProxyReserve(heap);
+  if (ticket == 0) return 0;
+  symmetric::ProxyRequest& request = ProxyRequestOf(heap, ticket);
+  ProxyWrite(request, head, offset, bytes, index);
   StoreRelaxed(&request.values[0], value);
   StoreRelaxed(&request.values[1], expected);
-  StoreRelease(&request.ready, number);
-  if (!ProxyAwait(heap, number)) return 0;
+  StoreRelease(&request.ready, ticket);
+  if (!ProxyAwait(heap, ticket)) return 0;
   const std::uint64_t reply = LoadRelaxed(&cell.value);
   StoreRelease(&cell.taken, std::uint64_t{0});
   return reply;
 }
 
-/// Asks for a copy from another device. Returns the number at which it is there: 0 if it is.
-CHATTY_FN std::uint64_t ProxyGet(const SymmetricRef& heap, void* to, std::uint64_t place, std::size_t bytes,
+/// Requests a copy from another device. Returns the ticket at whose completion the data is there: 0 if it is already.
+CHATTY_FN std::uint64_t ProxyGet(const SymmetricRef& heap, void* to, std::uint64_t offset, std::size_t bytes,
                                  std::uint32_t device) {
   using symmetric::ProxyOp;
   using symmetric::ProxyRequest;
   if (bytes > 8 && IsGlobal(to)) {
-    const std::uint64_t number = ProxyReserve(heap);
-    if (number == 0) return 0;
-    ProxyRequest& request = ProxyRequestOf(heap, number);
-    ProxyWrite(request, ProxyRequest::Head(ProxyOp::kGet, {}, device), place, bytes, reinterpret_cast<std::uintptr_t>(to));
-    StoreRelease(&request.ready, number);
-    return number;
+    const std::uint64_t ticket = ProxyReserve(heap);
+    if (ticket == 0) return 0;
+    ProxyRequest& request = ProxyRequestOf(heap, ticket);
+    ProxyWrite(request, ProxyRequest::Head(ProxyOp::kGet, {}, device), offset, bytes, reinterpret_cast<std::uintptr_t>(to));
+    StoreRelease(&request.ready, ticket);
+    return ticket;
   }
   auto* const target = static_cast<unsigned char*>(to);
   for (std::size_t done = 0; done < bytes; done += 8) {
     const std::size_t left = bytes - done, piece = left < 8 ? left : 8;
-    const std::uint64_t value = ProxyAsk(heap, ProxyRequest::Head(ProxyOp::kFetch, {}, device), place + done, piece, 0, 0);
+    const std::uint64_t value =
+        ProxyFetch(heap, ProxyRequest::Head(ProxyOp::kFetch, {}, device), offset + done, piece, 0, 0);
     for (unsigned i = 0; i < piece; ++i) target[done + i] = static_cast<unsigned char>(value >> 8 * i);
   }
   return 0;
 }
 
-/// Asks for a change of a word that nobody waits for.
-CHATTY_FN void ProxyUpdate(const SymmetricRef& heap, std::uint64_t head, std::uint64_t place, std::size_t bytes,
+/// Requests a change of a word that nobody waits for.
+CHATTY_FN void ProxyUpdate(const SymmetricRef& heap, std::uint64_t head, std::uint64_t offset, std::size_t bytes,
                            std::uint64_t value, bool own) {
-  const std::uint64_t number = ProxyReserve(heap);
-  if (number == 0) return;
-  symmetric::ProxyRequest& request = ProxyRequestOf(heap, number);
-  ProxyWrite(request, head, place, bytes, symmetric::ProxyRequest::kNoCell);
+  const std::uint64_t ticket = ProxyReserve(heap);
+  if (ticket == 0) return;
+  symmetric::ProxyRequest& request = ProxyRequestOf(heap, ticket);
+  ProxyWrite(request, head, offset, bytes, symmetric::ProxyRequest::kNoCell);
   StoreRelaxed(&request.values[0], value);
-  StoreRelease(&request.ready, number);
+  StoreRelease(&request.ready, ticket);
   if (!own) return;
 #if CHATTY_DEVICE_CODE
-  SystemAtomic<std::uint64_t>(heap.proxy->own).fetch_max(number, order::kRelaxed);
+  SystemAtomic<std::uint64_t>(heap.proxy->own).fetch_max(ticket, order::kRelaxed);
 #else
-  FetchChange(&heap.proxy->own, [number](std::uint64_t last) { return last < number ? number : last; });
+  FetchChange(&heap.proxy->own, [ticket](std::uint64_t last) { return last < ticket ? ticket : last; });
 #endif
 }
 
@@ -281,8 +283,8 @@ CHATTY_FN void ProxySignal(const SymmetricRef& heap, bool adds, Symmetric<std::u
 template <class T>
 CHATTY_FN T ProxyUpdate(const SymmetricRef& heap, symmetric::ProxyOp op, Symmetric<T> at, T value, std::uint32_t device,
                         T expected = T{}) {
-  const std::uint64_t bits = ProxyAsk(heap, symmetric::ProxyRequest::Head(op, kProxyType<T>, device), at.offset, sizeof(T),
-                                      ProxyBits(value), ProxyBits(expected));
+  const std::uint64_t bits = ProxyFetch(heap, symmetric::ProxyRequest::Head(op, kProxyType<T>, device), at.offset, sizeof(T),
+                                        ProxyBits(value), ProxyBits(expected));
   T before;
   memcpy(&before, &bits, sizeof(T));
   return before;

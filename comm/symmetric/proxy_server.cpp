@@ -219,7 +219,7 @@ void SymmetricProxy::Empty() {
     Seat& seat = seats_[i];
     Wait(i);
     std::fill_n(seat.requests.data(), ProxyPort::kCapacity, ProxyRequest());
-    seat.next = 0;
+    seat.served = 0;
     image->requests = seat.requests.data();
     devices_[i]->CopyIn(seat.port.data(), image.get(), sizeof(ProxyPort), *seat.stream);
     Wait(i);
@@ -250,30 +250,30 @@ bool SymmetricProxy::ServeAll() {
   bool any = false;
   for (std::size_t me = 0; me < seats_.size(); ++me) {
     Seat& seat = seats_[me];
-    const std::uint64_t begin = seat.next;
-    while (seat.next - begin < kBatch) {
-      ProxyRequest& request = seat.requests[seat.next % ProxyPort::kCapacity];
-      if (LoadAcquire(&request.ready) != seat.next + 1) break;
+    const std::uint64_t begin = seat.served;
+    while (seat.served - begin < kBatch) {
+      ProxyRequest& request = seat.requests[seat.served % ProxyPort::kCapacity];
+      if (LoadAcquire(&request.ready) != seat.served + 1) break;
       if (on_hosts_) {
         ServeOnHost(me, request);
-        StoreRelease(&seat.port.data()->complete, ++seat.next);
+        StoreRelease(&seat.port.data()->complete, ++seat.served);
       } else {
         ServeOnGpu(me, request);
-        ++seat.next;
+        ++seat.served;
       }
     }
-    if (seat.next == begin) continue;
+    if (seat.served == begin) continue;
     any = true;
     if (on_hosts_) continue;
-    // The descriptor has the number, and is not written again before the device has seen the count.
-    const ProxyRequest& last = seat.requests[(seat.next - 1) % ProxyPort::kCapacity];
+    // The descriptor has the ticket, and is not written again before the device has seen the count.
+    const ProxyRequest& last = seat.requests[(seat.served - 1) % ProxyPort::kCapacity];
     devices_[me]->CopyIn(&seat.port.data()->complete, &last.ready, sizeof(last.ready), *seat.stream);
   }
   return any;
 }
 
 void SymmetricProxy::ServeOnHost(std::size_t me, const ProxyRequest& request) {
-  std::byte* const there = blocks_[request.device()] + request.place;
+  std::byte* const there = blocks_[request.device()] + request.offset;
   auto* const here = reinterpret_cast<std::byte*>(request.local);  // NOLINT(performance-no-int-to-ptr): a kernel's pointer
   const auto reply = [&](std::uint64_t value) {
     if (request.local != ProxyRequest::kNoCell) StoreRelaxed(&seats_[me].port.data()->cells[request.local].value, value);
@@ -310,7 +310,7 @@ void SymmetricProxy::ServeOnGpu(std::size_t me, ProxyRequest& request) {
   const std::size_t to = request.device();
   Device &mine = *devices_[me], &other = *devices_[to];
   Stream& stream = *seats_[me].stream;
-  std::byte* const there = blocks_[to] + request.place;
+  std::byte* const there = blocks_[to] + request.offset;
   auto* const here = reinterpret_cast<std::byte*>(request.local);  // NOLINT(performance-no-int-to-ptr): a kernel's pointer
   // Copies of a device's stream address its own memory and that of devices with a link. To others the driver finds a way if
   // it gets both devices, and words go by the stream of their owner.
@@ -361,8 +361,8 @@ void SymmetricProxy::ServeOnGpu(std::size_t me, ProxyRequest& request) {
 
 void SymmetricProxy::ChangeOnGpu(std::size_t me, ProxyRequest& request) {
   const std::size_t to = request.device();
-  std::byte* const there = blocks_[to] + request.place;
-  Wait(me);  // what the device has asked for before
+  std::byte* const there = blocks_[to] + request.offset;
+  Wait(me);  // what the device has requested before
   for (std::size_t i = 0; i < seats_.size(); ++i) {
     if (seats_[i].words_behind) Wait(i);
   }

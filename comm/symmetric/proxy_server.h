@@ -3,7 +3,7 @@
 /// (comm/symmetric/proxy.h has the kernel's side and the protocol).
 ///
 /// One thread serves all rings in turn. A device's requests become copies on a stream of that device, and behind each batch
-/// goes a copy of its last number into the device's memory. No copy waits for a kernel, so kernels may wait for copies. On
+/// goes a copy of its last ticket into the device's memory. No copy waits for a kernel, so kernels may wait for copies. On
 /// host devices the thread copies by memcpy, and words by loads and stores of std::atomic_ref.
 ///
 /// A change of a word that depends on its old value (fetch-add, signal that adds) is read, changed and written by the
@@ -54,7 +54,7 @@ class SymmetricProxy {
     Buffer<symmetric::ProxyPort> port;
     Pinned<symmetric::ProxyRequest> requests;
     std::unique_ptr<Stream> stream;
-    std::uint64_t next = 0;     // place of the next request
+    std::uint64_t served = 0;   // the last ticket served
     bool words_behind = false;  // the stream may still write words
   };
 

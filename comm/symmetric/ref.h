@@ -1,7 +1,7 @@
 /// \file
 /// What a kernel gets of a symmetric heap, by value: offsets that are the same on every device, and each device's base
 /// pointer. The pointers are resolved on the host, so that no kernel is compiled for a backend. Where a kernel cannot
-/// address other devices' memory, their pointers are null, and the operations ask a thread of the host
+/// address other devices' memory, their pointers are null, and the operations are requests to a thread of the host
 /// (comm/symmetric/proxy.h).
 #pragma once
 

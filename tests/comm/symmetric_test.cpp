@@ -115,7 +115,8 @@ TEST(SymmetricProxy, RingsAreRefused) {
   EXPECT_THROW(sym::MakeRings(*heap, 64), CapabilityError);
 }
 
-/// More words than the ring has places, each with a wait for its own request alone: also the words that are written twice.
+/// More words than the ring has descriptors, each with a wait for its own request alone: also the words that are written
+/// twice.
 TEST(SymmetricProxy, RequestsTakeEffectInTheirOrder) {
   Heap heap("host:2 proxy", 1 << 16, SymmetricOptions());
   const Symmetric<std::uint64_t> words = heap->Allocate<std::uint64_t>(64);
@@ -192,7 +193,7 @@ TEST(SymmetricProxy, SourcesAreReadAndTargetsWrittenOnReturn) {
   heap->Check();
 }
 
-/// A place that was reserved and never written holds up all later requests: the waits for them end at their deadline.
+/// A ticket that was taken and never written holds up all later requests: the waits for them end at their deadline.
 TEST(SymmetricProxy, WaitForRequestsHasADeadlineAndWords) {
   SymmetricOptions options;
   options.timeout = std::chrono::hours(1);
@@ -230,7 +231,7 @@ TEST(SymmetricProxy, FailureEndsAllWaits) {
   const SymmetricRef ref = heap->ref(0);
   std::thread other([&] { EXPECT_FALSE(sym::WaitUntil(Thread(), heap->ref(1), word, Compare::kNotEqual, 0)); });
   const std::uint64_t nonsense = sym::ProxyRequest::Head(static_cast<sym::ProxyOp>(200), {}, 1);
-  EXPECT_EQ(detail::ProxyAsk(ref, nonsense, word.offset, 8, 0, 0), 0u);
+  EXPECT_EQ(detail::ProxyFetch(ref, nonsense, word.offset, 8, 0, 0), 0u);
   other.join();
   try {
     heap->Check();
