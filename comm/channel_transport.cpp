@@ -30,7 +30,7 @@ ChannelPlan::ChannelPlan(const PairBytesTable& capacities, const TransportOption
       if (HasInbox(channel.route) || channel.route == Route::kDirect) channel.inbox = buffers.OnDevice(to, bytes);
     }
   }
-  CHATTY_CHECK(options.broadcast.size() <= parts, "{} devices tell all, of {}", options.broadcast.size(), parts);
+  CHATTY_CHECK(options.broadcast.size() <= parts, "{} devices broadcast, of {}", options.broadcast.size(), parts);
   for (PartId from = 0; from < options.broadcast.size(); ++from) {
     const std::size_t bytes = options.broadcast[from];
     if (bytes == 0) continue;
@@ -64,7 +64,7 @@ class ChannelTransport final : public BufferedTransport {
         roots_(plan.parts),
         streams_(plan.pairs.size()) {
     for (PartId from = 0; from < plan_.parts; ++from) {
-      bool tells = false;
+      bool broadcasts = false;
       for (PartId to = 0; to < plan_.parts; ++to) {
         const std::size_t channel = Index(from, to);
         if (IsUsed(plan_.pairs[channel])) {
@@ -75,10 +75,10 @@ class ChannelTransport final : public BufferedTransport {
           const Route route = plan_.broadcasts[channel].route;
           Prepare(broadcasts_[channel], plan_.broadcasts[channel], from, to, HasInbox(route));
           roots_[from].fetched = roots_[from].fetched || route == Route::kStaged;
-          tells = true;
+          broadcasts = true;
         }
       }
-      if (!tells) continue;
+      if (!broadcasts) continue;
       roots_[from].packed = device(from).NewEvent();
       roots_[from].stream = device(from).NewStream();
       roots_[from].packet = device(from).NewEvent();

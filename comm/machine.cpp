@@ -128,15 +128,15 @@ PciFacts ReadPci(const std::string& bus_id, const std::string& root) {
   if (error) return facts;
   facts.numa_node = ReadInt((place / "numa_node").string()).value_or(-1);
   if (facts.numa_node < 0) {
-    // Firmware often tells nothing where there is nothing to tell.
+    // Firmware often reports no node where the machine has only one.
     const std::set<int> nodes = ParseList(ReadLine(root + "/sys/devices/system/node/online"));
     facts.numa_node = nodes.size() == 1 ? *nodes.begin() : -1;
   }
 #if CHATTY_WITH_HWLOC
   if (facts.numa_node < 0 && root.empty()) {
-    const PciFacts asked = AskHwloc(bus_id);
-    facts.numa_node = asked.numa_node;
-    facts.socket = asked.socket;
+    const PciFacts reported = AskHwloc(bus_id);
+    facts.numa_node = reported.numa_node;
+    facts.socket = reported.socket;
   }
 #endif
   if (facts.numa_node >= 0 && facts.socket < 0) facts.socket = SocketOfNode(root, facts.numa_node);
@@ -167,7 +167,7 @@ NvlinkPort MakeNvlinkPort(int nvml_type, std::string_view nvml_bus_id) {
   constexpr int kSwitch = 2;
   NvlinkPort port;
   if (!nvml_bus_id.empty() && !nvml_bus_id.starts_with("FFFFFFFF:")) port.remote = LinuxBusId(nvml_bus_id);
-  // Where neither is told: a GPU that can be reached would not be hidden.
+  // Where neither is known: a GPU that can be reached would not be hidden.
   port.to_switch = nvml_type == kSwitch || (nvml_type < 0 && port.remote.empty());
   return port;
 }
@@ -279,7 +279,7 @@ Topology AssembleGpus(std::string name, const GpusFacts& facts) {
       if (from != to) topology.link(from, to) = LinkBetween(topology, facts, from, to);
     }
   }
-  // Drivers may grant access one way only; what the link is must not depend on who is asked.
+  // Drivers may grant access one way only; what the link is must not depend on the direction of the query.
   for (std::size_t from = 0; from < topology.size(); ++from) {
     for (std::size_t to = 0; to < from; ++to) {
       Link &there = topology.link(from, to), &back = topology.link(to, from);

@@ -98,13 +98,14 @@ class NcclTransport final : public BufferedTransport {
     CHATTY_CHECK(collectives_, "transport nccl was made without collectives");
     Node& node = nodes_[at];
     const std::vector<std::size_t> sends = std::exchange(node.sends, std::vector<std::size_t>(plan_.parts, 0));
-    const std::size_t tells = std::exchange(node.tells, 0);
+    const std::size_t broadcast_bytes = std::exchange(node.broadcast_bytes, 0);
     const bool posted = std::exchange(node.posted, false);
     CHATTY_CHECK(incoming.size() == plan_.parts && (broadcast.empty() || broadcast.size() == plan_.parts),
                  "transport nccl: counts of {} and {} devices, and there are {}", incoming.size(), broadcast.size(),
                  plan_.parts);
-    CHATTY_CHECK((broadcast.empty() ? 0 : broadcast[at]) == tells, "transport nccl: {} told all {} bytes and says {}",
-                 device(at).label(), tells, broadcast.empty() ? 0 : broadcast[at]);
+    CHATTY_CHECK((broadcast.empty() ? 0 : broadcast[at]) == broadcast_bytes,
+                 "transport nccl: {} broadcasts {} bytes and announces {}", device(at).label(), broadcast_bytes,
+                 broadcast.empty() ? 0 : broadcast[at]);
     std::size_t all = 0;
     for (PartId i = 0; i < plan_.parts; ++i) {
       if (i == at) continue;
@@ -118,7 +119,7 @@ class NcclTransport final : public BufferedTransport {
     if (all == 0) return;
 
     if (posted) node.packed->MakeWait(*node.stream);
-    const auto what = [&] { return DescribeMeeting(at, sends, incoming, broadcast); };
+    const auto what = [&] { return DescribeCollective(at, sends, incoming, broadcast); };
     Guarded([&] {
       node.rank->Group(
           patience_,
@@ -177,7 +178,7 @@ class NcclTransport final : public BufferedTransport {
     }
     Node& node = nodes_[from];
     WithContext(from, kAllParts, bytes, [&] { node.packed->Record(main(from)); });
-    node.tells = bytes;
+    node.broadcast_bytes = bytes;
     node.posted = true;
   }
 
@@ -211,8 +212,8 @@ class NcclTransport final : public BufferedTransport {
     std::unique_ptr<Stream> stream;
     std::unique_ptr<Event> packed;
     std::vector<NcclSlot> slots;
-    std::vector<std::size_t> sends;  // bytes posted for each device since the last collective
-    std::size_t tells = 0;           // and for a broadcast
+    std::vector<std::size_t> sends;   // bytes posted for each device since the last collective
+    std::size_t broadcast_bytes = 0;  // and for a broadcast
     bool posted = false;
     std::unique_ptr<Rank> rank;
   };
@@ -336,8 +337,8 @@ class NcclTransport final : public BufferedTransport {
     return inbox;
   }
 
-  std::string DescribeMeeting(PartId at, std::span<const std::size_t> sends, std::span<const std::size_t> incoming,
-                              std::span<const std::size_t> broadcast) const {
+  std::string DescribeCollective(PartId at, std::span<const std::size_t> sends, std::span<const std::size_t> incoming,
+                                 std::span<const std::size_t> broadcast) const {
     std::string text = fmt::format("transport nccl: {} in an exchange of", device(at).label());
     const char* comma = " ";
     const auto add = [&](std::string_view verb, std::size_t bytes, PartId who) {

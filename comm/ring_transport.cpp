@@ -22,7 +22,7 @@ RingPlan::RingPlan(const PairBytesTable& capacities, const TransportOptions& opt
   if (order.size() != parts) {
     Throw<UsageError>("transport ring: the order names {} devices; it has to name each of {} once", order.size(), parts);
   }
-  CHATTY_CHECK(options.broadcast.size() <= parts, "{} devices tell all, of {}", options.broadcast.size(), parts);
+  CHATTY_CHECK(options.broadcast.size() <= parts, "{} devices broadcast, of {}", options.broadcast.size(), parts);
   if (parts < 2) return;
   for (std::size_t i = 0; i < parts; ++i) {
     const PartId from = order[i], to = order[(i + 1) % parts];

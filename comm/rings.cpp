@@ -196,7 +196,7 @@ class DisjointSearch {
   explicit DisjointSearch(std::size_t n) : n_(n), left_(n * n, 0), order_{0}, visited_(n, false) { visited_[0] = true; }
 
   void SetLinks(std::size_t a, std::size_t b, int count) { left_[a * n_ + b] = count; }
-  /// Returns the rings; `exact` tells whether it went to the end.
+  /// Returns the rings; `*exact`: whether the search went to the end.
   std::vector<Order> Run(bool* exact) {
     bound_ = Bound();
     Extend(Order{});

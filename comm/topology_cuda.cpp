@@ -1,4 +1,4 @@
-/// What the CUDA driver and NVML know of GPUs and their links. NVML is loaded when asked for, never linked: it comes with
+/// What the CUDA driver and NVML know of GPUs and their links. NVML is loaded on demand, never linked: it comes with
 /// the driver, and a machine or container may lack it.
 #include <dlfcn.h>
 
@@ -22,7 +22,7 @@ struct NvmlPciInfo {
   std::array<char, 32> bus_id;
 };
 constexpr int kNvmlSuccess = 0;
-constexpr int kNvmlMaxLinks = 64;  // more than any GPU has; asking beyond its links is answered with an error
+constexpr int kNvmlMaxLinks = 64;  // more than any GPU has; a query beyond its links returns an error
 
 class Nvml {
  public:
@@ -54,7 +54,7 @@ class Nvml {
     NvmlDevice device = nullptr;
     return ready_ && handle_(bus_id.c_str(), &device) == kNvmlSuccess ? device : nullptr;
   }
-  /// The NVLinks that are up, and their generation; nothing if NVML does not tell.
+  /// The NVLinks that are up, and their generation; nothing if NVML does not report them.
   void ReadPorts(NvmlDevice device, GpuFacts& gpu) const {
     if (link_state_ == nullptr) return;
     for (unsigned int i = 0; i < kNvmlMaxLinks; ++i) {

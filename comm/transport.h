@@ -32,8 +32,8 @@ struct TransportOptions {
   LinkMask links;
   /// Bytes of a packet, where a path pipelines the copies of a buffer; 0: the path chooses.
   std::size_t packet = 0;
-  /// The order in which a ring visits the devices, each once; empty: RingOrder's. MeasureTransport, which has no devices to
-  /// ask, takes them in their own order then: to the byte only on machines where RingOrder does.
+  /// The order in which a ring visits the devices, each once; empty: RingOrder's. MeasureTransport knows no devices, and
+  /// takes their own order then: its result is exact only on machines where RingOrder does, too.
   std::vector<PartId> ring;
   /// Each device's thread calls BeginCollective once an epoch, so a path may use collectives. An asynchronous engine does
   /// not.

@@ -115,8 +115,8 @@ class LsaWindows final : public LsaMemory {
     const LinkSetting all_links(false);
     Rank::Connect(ranks, devices, patience_);
     const auto what = [] { return std::string("backend 'lsa' of a symmetric heap"); };
-    // No barrier, no signal, no multicast: a device communicator without resources. What it is asked for is a check that
-    // NCCL has windows here; without, a window would be no structure of the GPU.
+    // No barrier, no signal, no multicast: a device communicator without resources. It only checks that NCCL has windows
+    // here; without, a window would be no structure of the GPU.
 #ifdef NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER
     const ncclDevCommRequirements_t nothing = NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER;
 #else

@@ -110,7 +110,7 @@ CHATTY_FN bool LoadTagged(const symmetric::RingEntry* from, std::uint64_t tag, s
   return true;
 }
 
-/// The tag of the entry at a position: the number of its lap, from 1, of which 8 bits tell it from the lap before.
+/// The tag of the entry at a position: the number of its lap, from 1, of which 8 bits distinguish it from the lap before.
 CHATTY_FN std::uint64_t LapOf(const symmetric::Rings& rings, std::uint64_t position) {
   return (position / rings.capacity + 1) & 0xff;
 }

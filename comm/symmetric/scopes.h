@@ -11,7 +11,7 @@ struct Thread {
   CHATTY_FN unsigned rank() const { return 0; }     ///< of the calling thread in the scope; 0 is the leader
   CHATTY_FN unsigned threads() const { return 1; }  ///< of the scope
   CHATTY_FN void Sync() const {}                    ///< a barrier of the scope, which orders its threads' memory
-  /// A barrier that tells every thread whether `value` is true of all threads.
+  /// A barrier that returns to every thread whether `value` is true of all threads.
   CHATTY_FN bool All(bool value) const { return value; }
 };
 

@@ -38,7 +38,7 @@ std::uint64_t Hash(std::uint64_t x) {
 
 std::uint64_t Key(PartId from, PartId to, std::uint64_t epoch) { return Hash((epoch * 64 + from) * 64 + to); }
 
-/// What `from` tells `to` in an epoch: both can work it out, so that a byte out of place is noticed.
+/// Bytes that `from` sends `to` in an epoch: both can compute the number, so that a byte out of place is noticed.
 std::size_t BytesToSend(PartId from, PartId to, std::uint64_t epoch, std::size_t capacity) {
   const std::uint64_t key = Key(from, to, epoch);
   if (key % 8 == 0) return 0;
@@ -90,7 +90,7 @@ class TransportTest : public testing::TestWithParam<Case> {
     return capacities;
   }
 
-  /// What each device may tell all others: one of them nothing, one half a mebibyte.
+  /// Bytes that each device may broadcast: one of them nothing, one half a mebibyte.
   std::vector<std::size_t> Broadcasts(std::uint64_t seed) const {
     static constexpr std::size_t kChoices[] = {1, 5, 64, 1000, 50000};
     std::vector<std::size_t> bytes(parts());
