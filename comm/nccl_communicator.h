@@ -79,8 +79,8 @@ inline bool TakesAway(const LinkMask& links, std::size_t parts) {
   return false;
 }
 
-/// How waits on communicators end.
-struct Patience {
+/// What ends a wait on a communicator.
+struct Deadline {
   std::chrono::milliseconds timeout{0};  ///< 0: for ever
   const std::atomic<bool>* aborted = nullptr;
 };
@@ -103,7 +103,7 @@ class Rank {
   Rank& operator=(const Rank&) = delete;
 
   /// Makes the communicator of `ranks`, whose devices are `devices`, and waits for its completion.
-  static void Connect(std::span<Rank* const> ranks, std::span<Device* const> devices, const Patience& patience) {
+  static void Connect(std::span<Rank* const> ranks, std::span<Device* const> devices, const Deadline& deadline) {
     const auto what = [&] {
       std::string labels;
       for (const Device* device : devices) labels += (labels.empty() ? "" : ", ") + device->label();
@@ -122,16 +122,16 @@ class Rank {
     const ncclResult_t end = ncclGroupEnd();
     Check(result, nullptr, what);
     Check(end, nullptr, what);
-    for (Rank* rank : ranks) rank->Await(patience, what);
+    for (Rank* rank : ranks) rank->Await(deadline, what);
   }
 
   /// Enqueues a group of calls, `enqueue(comm)`, and returns when all of them are on their streams. `what()` names the work
   /// in errors.
   template <class Enqueue, class What>
-  void Group(const Patience& patience, Enqueue&& enqueue, const What& what) {
+  void Group(const Deadline& deadline, Enqueue&& enqueue, const What& what) {
     {
       const std::lock_guard lock(mutex_);
-      ThrowIfAborted(patience, what);
+      ThrowIfAborted(deadline, what);
       Check(ncclGroupStart(), comm_, what);
       try {
         std::forward<Enqueue>(enqueue)(comm_);
@@ -141,7 +141,7 @@ class Rank {
       }
       Check(ncclGroupEnd(), comm_, what);
     }
-    Await(patience, what);
+    Await(deadline, what);
   }
 
   /// Runs `enqueue(comm)` within the group of another rank of this process.
@@ -153,23 +153,23 @@ class Rank {
 
   /// Waits until NCCL has enqueued the requested work, not until the work is done.
   template <class What>
-  void Await(const Patience& patience, const What& what) {
+  void Await(const Deadline& deadline, const What& what) {
     const Clock::time_point start = Clock::now();
     for (std::uint32_t polls = 1;; ++polls) {
       ncclResult_t state = ncclSuccess;
       {
-        ThrowIfAborted(patience, what);  // before the lock, which an abort waits for
+        ThrowIfAborted(deadline, what);  // before the lock, which an abort waits for
         const std::lock_guard lock(mutex_);
-        ThrowIfAborted(patience, what);
+        ThrowIfAborted(deadline, what);
         Check(ncclCommGetAsyncError(comm_, &state), comm_, what);
         Check(state, comm_, what);
       }
       if (state == ncclSuccess) return;
       if (polls % 16 != 0) continue;
       std::this_thread::yield();  // NCCL works in its own thread, perhaps on this core
-      if (patience.timeout.count() > 0 && Clock::now() - start > patience.timeout) {
+      if (deadline.timeout.count() > 0 && Clock::now() - start > deadline.timeout) {
         Throw<TimeoutError>("{}: waited {} ms for NCCL; raise --timeout if the others are known to take longer", what(),
-                            patience.timeout.count());
+                            deadline.timeout.count());
       }
     }
   }
@@ -194,8 +194,8 @@ class Rank {
  private:
   static bool Went(ncclResult_t result) { return result == ncclSuccess || result == ncclInProgress; }
   template <class What>
-  void ThrowIfAborted(const Patience& patience, const What& what) const {
-    if (patience.aborted->load(std::memory_order_acquire)) [[unlikely]]
+  void ThrowIfAborted(const Deadline& deadline, const What& what) const {
+    if (deadline.aborted->load(std::memory_order_acquire)) [[unlikely]]
       Throw<AbortedError>("{}: gave up, because the run has been ended", what());
   }
 

@@ -16,7 +16,7 @@ namespace {
 class NcclSums final : public NcclState {
  public:
   NcclSums(std::span<Device* const> devices, std::size_t counters, const TransportOptions& options)
-      : counters_(counters), patience_{options.timeout, &aborted_}, seats_(devices.size()) {
+      : counters_(counters), deadline_{options.timeout, &aborted_}, seats_(devices.size()) {
     std::vector<detail::Rank*> ranks;
     for (std::size_t i = 0; i < devices.size(); ++i) {
       Seat& seat = seats_[i];
@@ -31,7 +31,7 @@ class NcclSums final : public NcclState {
     for (Device* device : devices) device->stream().Synchronize();  // the memory is ready
     const detail::LinkSetting setting(detail::TakesAway(options.links, devices.size()));
     try {
-      detail::Rank::Connect(ranks, devices, patience_);
+      detail::Rank::Connect(ranks, devices, deadline_);
     } catch (...) {
       Abort();
       throw;
@@ -63,7 +63,7 @@ class NcclSums final : public NcclState {
       std::copy(values.begin(), values.end(), seat.here.data());
       seat.device->CopyIn(seat.there.data(), seat.here.data(), bytes, *seat.stream);
       seat.rank->Group(
-          patience_,
+          deadline_,
           [&](ncclComm_t comm) {
             detail::Rank::Check(ncclAllReduce(seat.there.data(), seat.there.data(), values.size(), ncclUint64, ncclSum, comm,
                                               detail::Native(*seat.stream)),
@@ -97,7 +97,7 @@ class NcclSums final : public NcclState {
   };
   std::size_t counters_;
   std::atomic<bool> aborted_{false}, failed_{false};
-  detail::Patience patience_;
+  detail::Deadline deadline_;
   std::vector<Seat> seats_;
 };
 

@@ -17,7 +17,7 @@
 namespace chatty {
 namespace {
 
-using detail::LinkSetting, detail::Native, detail::Patience, detail::Rank, detail::TakesAway;
+using detail::Deadline, detail::LinkSetting, detail::Native, detail::Rank, detail::TakesAway;
 
 class NcclTransport final : public BufferedTransport {
  public:
@@ -25,7 +25,7 @@ class NcclTransport final : public BufferedTransport {
       : BufferedTransport("nccl", devices, plan.buffers),
         plan_(plan),
         collectives_(options.collectives),
-        patience_{options.timeout, &aborted_},
+        deadline_{options.timeout, &aborted_},
         nodes_(plan.parts),
         pairs_(plan.pairs.size()),
         broadcasts_(plan.broadcasts.size()) {
@@ -122,7 +122,7 @@ class NcclTransport final : public BufferedTransport {
     const auto what = [&] { return DescribeCollective(at, sends, incoming, broadcast); };
     Guarded([&] {
       node.rank->Group(
-          patience_,
+          deadline_,
           [&](ncclComm_t comm) {
             cudaStream_t stream = Native(*node.stream);
             for (PartId i = 1; i < plan_.parts; ++i) {
@@ -241,7 +241,7 @@ class NcclTransport final : public BufferedTransport {
       ranks.push_back(node.rank.get());
       all.push_back(&device(i));
     }
-    Rank::Connect(ranks, all, patience_);
+    Rank::Connect(ranks, all, deadline_);
   }
 
   void ConnectPair(Pair& pair, const Channel& channel, PartId from, PartId to) {
@@ -258,12 +258,12 @@ class NcclTransport final : public BufferedTransport {
     pair.receiver = std::make_unique<Rank>();
     Rank* const ranks[] = {pair.sender.get(), pair.receiver.get()};
     Device* const ends[] = {&device(from), &device(to)};
-    Rank::Connect(ranks, ends, patience_);
+    Rank::Connect(ranks, ends, deadline_);
     // The first byte makes the connection, for which NCCL needs both ends. Later sends must not wait for the receiver's
     // thread.
     const auto what = [&] { return Describe(from, to, 1); };
     pair.sender->Group(
-        patience_,
+        deadline_,
         [&](ncclComm_t comm) {
           Rank::Check(ncclSend(buffers().At(channel.outbox, 0), 1, ncclUint8, 1, comm, Native(*pair.out)), comm, what);
           pair.receiver->Within([&](ncclComm_t other) {
@@ -271,9 +271,9 @@ class NcclTransport final : public BufferedTransport {
           });
         },
         what);
-    pair.receiver->Await(patience_, what);
-    pair.out->Synchronize({nullptr, patience_.timeout});
-    pair.in->Synchronize({nullptr, patience_.timeout});
+    pair.receiver->Await(deadline_, what);
+    pair.out->Synchronize({nullptr, deadline_.timeout});
+    pair.in->Synchronize({nullptr, deadline_.timeout});
   }
 
   template <class Side>
@@ -302,7 +302,7 @@ class NcclTransport final : public BufferedTransport {
       pair.packed->Record(main(from));
       pair.packed->MakeWait(*pair.out);
       pair.sender->Group(
-          patience_,
+          deadline_,
           [&](ncclComm_t comm) {
             Rank::Check(ncclSend(buffers().At(channel.outbox, epoch), bytes, ncclUint8, 1, comm, Native(*pair.out)), comm,
                         what);
@@ -327,7 +327,7 @@ class NcclTransport final : public BufferedTransport {
       pair.ready->Record(main(at));
       pair.ready->MakeWait(*pair.in);
       pair.receiver->Group(
-          patience_,
+          deadline_,
           [&](ncclComm_t comm) { Rank::Check(ncclRecv(inbox, bytes, ncclUint8, 0, comm, Native(*pair.in)), comm, what); },
           what);
       Event& arrived = *pair.slots[Slot(epoch)].arrived;
@@ -370,7 +370,7 @@ class NcclTransport final : public BufferedTransport {
   ChannelPlan plan_;
   bool collectives_;
   std::atomic<bool> aborted_{false}, failed_{false};
-  Patience patience_;
+  Deadline deadline_;
   std::vector<Node> nodes_;
   std::vector<Pair> pairs_, broadcasts_;
 };

@@ -53,7 +53,7 @@ class Transfers {
       } else {
         device->Fill(data_.back().data(), 0, block_, device->stream());
       }
-      device->stream().Synchronize(Patience());
+      device->stream().Synchronize(Wait());
     }
   }
 
@@ -105,10 +105,10 @@ class Transfers {
   /// What a device still reads must not be overwritten two epochs later.
   void Finish(PartId at) {
     devices_[at]->MakeCurrent();
-    devices_[at]->stream().Synchronize(Patience());
+    devices_[at]->stream().Synchronize(Wait());
   }
-  /// What every wait goes by, so that one that never ends is reported as any other failure.
-  WaitContext Patience() const { return {&abort_, options_.timeout}; }
+  /// What ends each wait, so that one that would never end fails as any other step does.
+  WaitContext Wait() const { return {&abort_, options_.timeout}; }
   [[noreturn]] static void ThrowStopped() { throw AbortedError("a stop was asked for"); }
   /// Whether it sends before it could have received.
   bool Begins(PartId at) const {
@@ -145,7 +145,7 @@ class Transfers {
         // Returns whether somebody has seen that a stop is asked for: the same for all.
         const auto all_met = [&] {
           bool stop = false;
-          meet.Exchange(static_cast<int>(at), meeting++, options_.stop.stop_requested(), Patience(),
+          meet.Exchange(static_cast<int>(at), meeting++, options_.stop.stop_requested(), Wait(),
                         "the threads of the other devices", [&](int, bool asked) { stop = stop || asked; });
           return stop;
         };
@@ -190,7 +190,7 @@ class Transfers {
       Device& device = *devices_[at];
       device.MakeCurrent();
       device.CopyOut(there_.data(), data_[at].data(), block_, device.stream());
-      device.stream().Synchronize(Patience());
+      device.stream().Synchronize(Wait());
       for (const auto& moves : schedule_) {
         for (const Move& move : moves) {
           if (!Receives(move, at)) continue;

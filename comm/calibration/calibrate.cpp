@@ -30,7 +30,7 @@ constexpr std::size_t kShort = 64 << 10;           ///< buffers up to this size 
 constexpr int kWarmUps = 2;                        ///< repetitions that page-lock the buffers of both parities
 constexpr std::size_t kMaxHostValues = 128 << 20;  ///< of all host devices together
 /// How long a device waits for the others.
-constexpr std::chrono::milliseconds kPatience{60000};
+constexpr std::chrono::milliseconds kTimeout{60000};
 
 /// How much a calibration measures.
 struct Effort {
@@ -93,7 +93,7 @@ class PatternMeasurement {
   }
 
  private:
-  void Await(std::string_view what) { barrier_.Arrive({&abort_, kPatience}, what); }
+  void Await(std::string_view what) { barrier_.Arrive({&abort_, kTimeout}, what); }
 
   /// From the begin of packing until the receiver, or the last receiver of a broadcast, has unpacked.
   double TimeOf(const Pair& buffer) const {
@@ -125,7 +125,7 @@ class PatternMeasurement {
       probes::Run(device, {.state = states_[me], .shape = shape, .packed = outbox});
     }
     // Engines read a buffer's length before they start its copy.
-    if (!in_place) device.stream().Synchronize({&abort_, kPatience});
+    if (!in_place) device.stream().Synchronize({&abort_, kTimeout});
     for (const auto& [from, to] : pattern) {
       if (from == me && to == me) transport_.Broadcast(me, bytes, epoch);
       if (from == me && to != me) transport_.Post(me, to, bytes, epoch);
@@ -138,7 +138,7 @@ class PatternMeasurement {
           from == to ? transport_.ReceiveBroadcast(me, from, bytes, epoch) : transport_.Receive(me, from, bytes, epoch);
       probes::Run(device, {.state = states_[me], .shape = shape, .received = received});
     }
-    device.stream().Synchronize({&abort_, kPatience});
+    device.stream().Synchronize({&abort_, kTimeout});
     ends_[me] = Clock::now();
   }
 
@@ -209,7 +209,7 @@ void MeasurePath(CostModel& model, std::size_t path, std::span<Device* const> de
 
   TransportOptions options;
   options.links = links;
-  options.timeout = kPatience;
+  options.timeout = kTimeout;
   PairBytesTable capacities;
   // All pairs together have at most twice as much as those of two devices.
   const std::size_t most = effort.longest * 4 / (devices.size() * devices.size());

@@ -88,13 +88,13 @@ class LsaWindows final : public LsaMemory {
   template <class Call, class What>
   void Together(const Call& call, const What& what) {
     seats_[0].rank->Group(
-        patience_,
+        deadline_,
         [&](ncclComm_t first) {
           call(0, first);
           for (std::size_t i = 1; i < seats_.size(); ++i) seats_[i].rank->Within([&](ncclComm_t comm) { call(i, comm); });
         },
         what);
-    for (Seat& seat : seats_) seat.rank->Await(patience_, what);
+    for (Seat& seat : seats_) seat.rank->Await(deadline_, what);
   }
 
   void Make(std::span<Device* const> devices, std::size_t bytes) {
@@ -113,7 +113,7 @@ class LsaWindows final : public LsaMemory {
       ranks.push_back(seat.rank.get());
     }
     const LinkSetting all_links(false);
-    Rank::Connect(ranks, devices, patience_);
+    Rank::Connect(ranks, devices, deadline_);
     const auto what = [] { return std::string("backend 'lsa' of a symmetric heap"); };
     // No barrier, no signal, no multicast: a device communicator without resources. It only checks that NCCL has windows
     // here; without, a window would be no structure of the GPU.
@@ -187,7 +187,7 @@ class LsaWindows final : public LsaMemory {
   }
 
   std::atomic<bool> aborted_{false};
-  Patience patience_{std::chrono::minutes(2), &aborted_};
+  Deadline deadline_{std::chrono::minutes(2), &aborted_};
   std::vector<Seat> seats_;
 };
 
