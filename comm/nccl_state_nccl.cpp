@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "chatty/comm/nccl_communicator.h"
-#include "chatty/comm/nccl_transport.h"
+#include "chatty/comm/nccl_state.h"
+#include "chatty/comm/transport.h"
 #include "chatty/core/device.h"
 
 namespace chatty {

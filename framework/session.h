@@ -13,7 +13,7 @@
 #include <tuple>
 #include <vector>
 
-#include "chatty/comm/nccl_transport.h"
+#include "chatty/comm/nccl_state.h"
 #include "chatty/comm/selector.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/device.h"

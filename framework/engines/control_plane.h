@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "chatty/comm/nccl_transport.h"
+#include "chatty/comm/nccl_state.h"
 #include "chatty/core/sync.h"
 #include "chatty/core/types.h"
 

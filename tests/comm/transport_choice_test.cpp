@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "chatty/comm/cost_model.h"
-#include "chatty/comm/nccl_transport.h"
+#include "chatty/comm/nccl_state.h"
 #include "chatty/comm/selector.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/config.h"
