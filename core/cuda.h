@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <string_view>
 
 #include "chatty/core/error.h"
@@ -13,6 +14,9 @@ namespace chatty::detail {
 [[noreturn]] void ThrowCuda(cudaError_t error, const char* call, const char* file, int line);
 /// As ThrowCuda, for an error of device `label` that appears during a wait for `operation`.
 [[noreturn]] void ThrowCudaWork(cudaError_t error, std::string_view label, std::string_view operation);
+/// Throws OutOfMemoryError for an allocation of `bytes` bytes on a GPU, with the GPU's free memory and its size. Clears the
+/// error that the allocation has left.
+[[noreturn]] void ThrowOutOfGpuMemory(int ordinal, std::size_t bytes);
 
 /// Whether the primary context of a GPU exists. A runtime call that has this GPU as the current one would create it, with
 /// some hundred MB of the GPU's memory; this asks the driver and creates none. True where the driver cannot be asked.

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <thread>
 
+#include "chatty/core/bytes.h"
 #include "chatty/core/config.h"
 #include "chatty/core/host_memory.h"
 #include "chatty/core/huge_pages.h"
@@ -25,7 +26,7 @@ class HostMemory final : public MemoryResource {
   void* Allocate(std::size_t bytes, Stream&) override {
     constexpr std::size_t kAlign = 256;
     void* pointer = bytes > static_cast<std::size_t>(-1) - kAlign ? nullptr : AllocateAligned(kAlign, bytes);
-    if (pointer == nullptr) Throw<OutOfMemoryError>("{}: out of memory: {} bytes were requested", label_, bytes);
+    if (pointer == nullptr) Throw<OutOfMemoryError>("{}: out of memory: an allocation needs {}", label_, ExactBytes(bytes));
     return pointer;
   }
   void Deallocate(void* pointer, std::size_t, Stream&) noexcept override { std::free(pointer); }

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "chatty/core/affinity.h"
+#include "chatty/core/bytes.h"
 #include "chatty/core/cuda.h"
 #include "chatty/core/device.h"
 
@@ -36,6 +37,15 @@ void ThrowCudaWork(cudaError_t error, std::string_view label, std::string_view o
   const std::string_view aftermath = Aftermath();
   Throw<DeviceError>("{}: {} failed: {} ({}){}", label, operation, cudaGetErrorString(error), cudaGetErrorName(error),
                      aftermath);
+}
+
+void ThrowOutOfGpuMemory(int ordinal, std::size_t bytes) {
+  cudaGetLastError();
+  std::size_t free = 0, total = 0;
+  const AsCurrent owner(ordinal);
+  cudaMemGetInfo(&free, &total);
+  Throw<OutOfMemoryError>("cuda:{}: out of memory: an allocation needs {}, but only {} of {} are free", ordinal,
+                          ExactBytes(bytes), ExactBytes(free), ExactBytes(total));
 }
 
 }  // namespace detail
@@ -130,12 +140,7 @@ class CudaMemory final : public MemoryResource {
     void* pointer = nullptr;
     const cudaError_t error = cudaMallocFromPoolAsync(&pointer, bytes, pool_, Native(stream));
     if (error == cudaErrorMemoryAllocation) {
-      cudaGetLastError();
-      std::size_t free = 0, total = 0;
-      const AsCurrent device_of_the_pool(ordinal_);
-      cudaMemGetInfo(&free, &total);
-      Throw<OutOfMemoryError>("cuda:{}: out of memory: {} bytes were requested, but only {} of {} are free", ordinal_, bytes,
-                              free, total);
+      detail::ThrowOutOfGpuMemory(ordinal_, bytes);
     }
     CHATTY_CUDA(error);
     return pointer;
@@ -171,7 +176,7 @@ class CudaPinnedMemory final : public MemoryResource {
     const cudaError_t error = cudaHostAlloc(&pointer, bytes, cudaHostAllocMapped | cudaHostAllocPortable);
     if (error == cudaErrorMemoryAllocation) {
       cudaGetLastError();
-      Throw<OutOfMemoryError>("cuda:{}: out of pinned host memory: {} bytes were requested", ordinal_, bytes);
+      Throw<OutOfMemoryError>("cuda:{}: out of pinned host memory: an allocation needs {}", ordinal_, ExactBytes(bytes));
     }
     CHATTY_CUDA(error);
     return pointer;

@@ -120,13 +120,7 @@ std::shared_ptr<std::byte> AllocateGpuMemory(int ordinal, std::size_t bytes) {
   const AsCurrent owner(ordinal);
   void* pointer = nullptr;
   const cudaError_t error = cudaMalloc(&pointer, bytes > 0 ? bytes : 1);
-  if (error == cudaErrorMemoryAllocation) {
-    cudaGetLastError();
-    std::size_t free = 0, total = 0;
-    cudaMemGetInfo(&free, &total);
-    Throw<OutOfMemoryError>("cuda:{}: out of memory: {} bytes were requested, but only {} of {} are free", ordinal, bytes,
-                            free, total);
-  }
+  if (error == cudaErrorMemoryAllocation) detail::ThrowOutOfGpuMemory(ordinal, bytes);
   CHATTY_CUDA(error);
   // cudaFree waits for the GPU, so consumers on streams of their own have read what they enqueued. On a thread without a
   // context it would create that of the current GPU, which may be another one.

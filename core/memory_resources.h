@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "chatty/core/bytes.h"
 #include "chatty/core/device.h"
 #include "chatty/core/error.h"
 
@@ -65,8 +66,8 @@ class LimitingMemory final : public MemoryResource {
     std::uint64_t used = used_;
     do {
       if (bytes > limit_ || used > limit_ - bytes) {
-        Throw<OutOfMemoryError>("{}: {} bytes were requested, but {} of the {} bytes of its memory limit are in use", owner_,
-                                bytes, used, limit_);
+        Throw<OutOfMemoryError>("{}: an allocation needs {}, but {} of its memory limit of {} are in use", owner_,
+                                ExactBytes(bytes), ExactBytes(used), ExactBytes(limit_));
       }
     } while (!used_.compare_exchange_weak(used, used + bytes));
     try {

@@ -90,7 +90,7 @@ TEST_F(MemoryResources, LimitsHoldToTheByte) {
     limited.Allocate(2, stream_);
     ADD_FAILURE() << "2 bytes fit where 1 is left";
   } catch (const OutOfMemoryError& error) {
-    for (const char* part : {"host:7", " 2 bytes", "99 of the 100"}) {
+    for (const char* part : {"host:7", " 2 bytes", "99 bytes of its memory limit of 100 bytes"}) {
       EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
     }
   }
