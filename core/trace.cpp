@@ -9,8 +9,8 @@
 namespace chatty {
 namespace {
 
-/// Longest wait for a stream before its marks are read. Only a failed device exceeds it.
-constexpr std::chrono::milliseconds kSettleTimeout{10000};
+/// Longest wait for a stream before its events are read. Only a failed device exceeds it.
+constexpr std::chrono::milliseconds kDrainTimeout{10000};
 
 TraceRow RowOf(SpanCategory category) {
   switch (category) {
@@ -98,7 +98,7 @@ void TraceTrack::SetArguments(const SpanKind& kind, const SpanArguments& argumen
   };
   for (auto span = pending_.rbegin(); span != pending_.rend() && !set(span->kind, span->arguments); ++span) {
   }
-  // The host's span precedes the stream's, which may have been settled since.
+  // The host's span precedes the stream's, which may have been drained since.
   for (std::size_t i = size_; i-- > 0;) {
     TraceEvent& event = chunks_[i / kChunk][i % kChunk];
     if (event.type != TraceEvent::Type::kSpan) continue;
@@ -127,18 +127,18 @@ const SpanArguments& TraceTrack::run_arguments() const { return trace_->run_argu
 
 void TraceTrack::Attach(Device& device, bool events, std::chrono::milliseconds timeout) {
   if (!events) return;
-  timeout_ = timeout.count() > 0 ? std::min(timeout, kSettleTimeout) : kSettleTimeout;
+  timeout_ = timeout.count() > 0 ? std::min(timeout, kDrainTimeout) : kDrainTimeout;
   device_ = &device;
   if (base_ == nullptr) base_ = device.NewEvent();
   if (candidate_ == nullptr) candidate_ = device.NewEvent();  // an earlier call may have failed after creating base_
-  marks_ = 0;
+  recorded_ = 0;
   open_ = 0;
   pending_.clear();
   Anchor();
 }
 
 void TraceTrack::Detach() noexcept {
-  if (device_ != nullptr) Settle();
+  if (device_ != nullptr) Drain();
   device_ = nullptr;
 }
 
@@ -158,15 +158,15 @@ void TraceTrack::Anchor() {
   if (device_->kind() == DeviceKind::kCuda) alignment_us_ = std::max(alignment_us_, static_cast<double>(best) * 1e-3);
 }
 
-std::size_t TraceTrack::Mark() noexcept {
-  if (device_ == nullptr) return kNoMark;
+std::size_t TraceTrack::RecordEvent() noexcept {
+  if (device_ == nullptr) return kNoEvent;
   try {
-    if (marks_ == pool_.size()) pool_.push_back(device_->NewEvent());
-    pool_[marks_]->Record(device_->stream());
-    return marks_++;
+    if (recorded_ == pool_.size()) pool_.push_back(device_->NewEvent());
+    pool_[recorded_]->Record(device_->stream());
+    return recorded_++;
   } catch (...) {  // the run's own calls report a failed device
     ++dropped_;
-    return kNoMark;
+    return kNoEvent;
   }
 }
 
@@ -179,18 +179,18 @@ void TraceTrack::AddStreamSpan(const SpanKind& kind, const SpanArguments& argume
   }
 }
 
-bool TraceTrack::SettleIfFull() noexcept {
-  if (device_ == nullptr || open_ > 0 || marks_ < kMaxMarks) return false;
-  Settle();
+bool TraceTrack::DrainIfFull() noexcept {
+  if (device_ == nullptr || open_ > 0 || recorded_ < kMaxRecorded) return false;
+  Drain();
   try {
     if (device_ != nullptr) Anchor();
-  } catch (...) {  // as in Settle
+  } catch (...) {  // as in Drain
     device_ = nullptr;
   }
   return true;
 }
 
-void TraceTrack::Settle() noexcept {
+void TraceTrack::Drain() noexcept {
   std::size_t done = 0;
   try {
     device_->stream().Synchronize({nullptr, timeout_});
@@ -198,21 +198,21 @@ void TraceTrack::Settle() noexcept {
       const StreamSpan& span = pending_[done];
       const TraceRow row =
           span.kind->category == SpanCategory::kCommunication ? TraceRow::kStreamCommunication : TraceRow::kStreamCompute;
-      const auto at = [&](std::size_t mark) {
-        return base_ns_ + static_cast<std::int64_t>(pool_[mark]->ElapsedMs(*base_) * 1e6);
+      const auto at = [&](std::size_t event) {
+        return base_ns_ + static_cast<std::int64_t>(pool_[event]->ElapsedMs(*base_) * 1e6);
       };
       // After a new alignment, times may differ by less than the window. A row never goes backwards.
-      std::int64_t& settled = settled_ns_[static_cast<std::size_t>(row)];
-      const std::int64_t start = std::max(at(span.begin), settled);
-      settled = std::max(at(span.end), start);
-      Append({span.kind, start, settled - start, span.arguments, TraceEvent::Type::kSpan, row});
+      std::int64_t& row_end = row_end_ns_[static_cast<std::size_t>(row)];
+      const std::int64_t start = std::max(at(span.begin), row_end);
+      row_end = std::max(at(span.end), start);
+      Append({span.kind, start, row_end - start, span.arguments, TraceEvent::Type::kSpan, row});
     }
     pending_.clear();
-    marks_ = 0;
+    recorded_ = 0;
   } catch (...) {  // the device failed: the run's own calls report it, and the host's rows remain
     dropped_ += pending_.size() - done;
     pending_.clear();
-    marks_ = 0;
+    recorded_ = 0;
     device_ = nullptr;
   }
 }
@@ -291,38 +291,38 @@ TracedDevices::~TracedDevices() {
 // --------------------------------------------------------------------- span ----
 
 void Span::BeginPart(const SpanKind& kind, const SpanArguments& arguments) noexcept {
-  track_->SettleIfFull();
+  track_->DrainIfFull();
   kind_ = &kind;
   arguments_ = arguments;
   part_start_ = start_.time_since_epoch().count();
-  TakeMark(TraceTrack::kNoMark);
+  TakeEvent(TraceTrack::kNoEvent);
 }
 
 void Span::NextPart(Clock::time_point now, const SpanKind& kind, const SpanArguments& arguments) noexcept {
-  MarkEnd();
+  RecordEnd();
   EndPart(now);
-  const bool settled = track_->SettleIfFull();
+  const bool drained = track_->DrainIfFull();
   kind_ = &kind;
   arguments_ = arguments;
   part_start_ = now.time_since_epoch().count();
-  TakeMark(settled ? TraceTrack::kNoMark : end_mark_);  // the end of one part is the begin of the next
+  TakeEvent(drained ? TraceTrack::kNoEvent : end_event_);  // the end of one part is the begin of the next
 }
 
-void Span::TakeMark(std::size_t shared) noexcept {
-  begin_mark_ = !kind_->on_stream ? TraceTrack::kNoMark : shared != TraceTrack::kNoMark ? shared : track_->Mark();
-  if (begin_mark_ != TraceTrack::kNoMark) ++track_->open_;
+void Span::TakeEvent(std::size_t shared) noexcept {
+  begin_event_ = !kind_->on_stream ? TraceTrack::kNoEvent : shared != TraceTrack::kNoEvent ? shared : track_->RecordEvent();
+  if (begin_event_ != TraceTrack::kNoEvent) ++track_->open_;
 }
 
-void Span::MarkEnd() noexcept {
-  end_mark_ = TraceTrack::kNoMark;
-  if (begin_mark_ == TraceTrack::kNoMark) return;
-  end_mark_ = track_->Mark();
+void Span::RecordEnd() noexcept {
+  end_event_ = TraceTrack::kNoEvent;
+  if (begin_event_ == TraceTrack::kNoEvent) return;
+  end_event_ = track_->RecordEvent();
   --track_->open_;
 }
 
 void Span::EndPart(Clock::time_point now) noexcept {
   track_->AddSpan(*kind_, part_start(), now, arguments_);
-  if (end_mark_ != TraceTrack::kNoMark) track_->AddStreamSpan(*kind_, arguments_, begin_mark_, end_mark_);
+  if (end_event_ != TraceTrack::kNoEvent) track_->AddStreamSpan(*kind_, arguments_, begin_event_, end_event_);
 }
 
 }  // namespace chatty

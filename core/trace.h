@@ -137,16 +137,16 @@ class TraceTrack {
   friend class Trace;
   friend class TracedDevices;
   friend class Span;
-  static constexpr std::size_t kChunk = 256;      // events per allocation, and per claim from the trace's limit
-  static constexpr std::size_t kMaxMarks = 8192;  // CUDA events recorded before they are converted to spans
+  static constexpr std::size_t kChunk = 256;         // events per allocation, and per claim from the trace's limit
+  static constexpr std::size_t kMaxRecorded = 8192;  // CUDA events recorded before they are converted to spans
 
-  /// An interval of the device's stream between two marks, not yet timed.
+  /// An interval of the device's stream between two events, not yet timed.
   struct StreamSpan {
     const SpanKind* kind;
     SpanArguments arguments;
     std::size_t begin, end;
   };
-  static constexpr std::size_t kNoMark = ~std::size_t{0};
+  static constexpr std::size_t kNoEvent = ~std::size_t{0};
 
   TraceTrack(Trace& trace, std::string name) : trace_(&trace), name_(std::move(name)) {}
   void Append(const TraceEvent& event) noexcept;
@@ -154,14 +154,14 @@ class TraceTrack {
   /// return after the work. Waits for the stream for up to `timeout` at a time.
   void Attach(Device& device, bool events, std::chrono::milliseconds timeout);
   void Detach() noexcept;
-  /// Records an event on the stream and returns its number; kNoMark if that fails or no stream is shown.
-  std::size_t Mark() noexcept;
+  /// Records an event on the stream and returns its number; kNoEvent if that fails or no stream is shown.
+  std::size_t RecordEvent() noexcept;
   void AddStreamSpan(const SpanKind& kind, const SpanArguments& arguments, std::size_t begin, std::size_t end) noexcept;
-  /// Calls Settle if there are many marks and no open span holds one. Then aligns the clocks again, because CUDA reports
-  /// times between events in single precision.
-  bool SettleIfFull() noexcept;
-  /// Waits for the stream and converts the recorded marks to spans.
-  void Settle() noexcept;
+  /// Calls Drain if there are many recorded events and no open span holds one. Then aligns the clocks again, because CUDA
+  /// reports times between events in single precision.
+  bool DrainIfFull() noexcept;
+  /// Waits for the stream and converts the recorded events to spans.
+  void Drain() noexcept;
   void Anchor();  ///< aligns the device's clock with the host's
 
   Trace* trace_;
@@ -174,11 +174,11 @@ class TraceTrack {
   std::chrono::milliseconds timeout_{0};     // of waits for the stream
   std::unique_ptr<Event> base_, candidate_;  // base_ happened at time base_ns_
   std::int64_t base_ns_ = 0;
-  std::vector<std::unique_ptr<Event>> pool_;  // reused in later runs; the first marks_ are recorded
-  std::size_t marks_ = 0;
-  int open_ = 0;  // open spans that hold a mark
+  std::vector<std::unique_ptr<Event>> pool_;  // reused in later runs; the first recorded_ are recorded
+  std::size_t recorded_ = 0;
+  int open_ = 0;  // open spans that hold an event
   std::vector<StreamSpan> pending_;
-  std::array<std::int64_t, kTraceRows> settled_ns_{};  // end of the last span in a stream's row
+  std::array<std::int64_t, kTraceRows> row_end_ns_{};  // end of the last span in a stream's row
   double alignment_us_ = 0;
 };
 
@@ -320,7 +320,7 @@ class Span {
   }
   void Stop() {
     if (track_ != nullptr) [[unlikely]]
-      MarkEnd();
+      RecordEnd();
     const Clock::time_point now = Clock::now();
     Add(now);
     if (track_ != nullptr) [[unlikely]]
@@ -328,8 +328,8 @@ class Span {
   }
   void BeginPart(const SpanKind& kind, const SpanArguments& arguments) noexcept;
   void NextPart(Clock::time_point now, const SpanKind& kind, const SpanArguments& arguments) noexcept;
-  void TakeMark(std::size_t shared) noexcept;
-  void MarkEnd() noexcept;
+  void TakeEvent(std::size_t shared) noexcept;
+  void RecordEnd() noexcept;
   void EndPart(Clock::time_point now) noexcept;
 
   TraceTrack* const track_;
@@ -340,7 +340,7 @@ class Span {
   const SpanKind* kind_;
   SpanArguments arguments_;
   Clock::rep part_start_;
-  std::size_t begin_mark_, end_mark_;
+  std::size_t begin_event_, end_event_;
 };
 
 }  // namespace chatty

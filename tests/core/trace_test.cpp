@@ -193,12 +193,12 @@ TEST(Trace, RunsAreNamed) {
   EXPECT_EQ(trace.process().run_arguments()[0], 7u);
 }
 
-/// Events of host devices stand in for a GPU's: they go through the same marks and the same arithmetic.
+/// Events of host devices stand in for a GPU's: they go through the same recording and the same arithmetic.
 TEST(TracedDevices, StreamsShowWhatTheirEventsSay) {
   Trace trace(Trace::kDefaultLimit, /*events_on_hosts=*/true);
   const auto device = MakeHostDevice(0, 1);
   Device* const devices[] = {device.get()};
-  constexpr std::uint64_t kSpans = 5000;  // more marks than are kept before they are resolved
+  constexpr std::uint64_t kSpans = 5000;  // more events than are kept before they are drained
   for (int run = 0; run < 2; ++run) {
     const TracedDevices traced(&trace, devices);
     ASSERT_EQ(traced.track(0), &trace.Track(*device));

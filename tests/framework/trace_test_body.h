@@ -76,8 +76,8 @@ class TraceTest : public testing::TestWithParam<const char*> {
     std::sort(all.begin(), all.end(), [](const TraceEvent& a, const TraceEvent& b) {
       return std::pair(a.start_ns, End(a)) < std::pair(b.start_ns, End(b));
     });
-    // A run ends when the host has read the last counters, which a kernel stores before it ends: the stream passes the mark
-    // behind that kernel some time later, and much later where another process has the GPU meanwhile. So it does the marks
+    // A run ends when the host has read the last counters, which a kernel stores before it ends: the stream passes the event
+    // behind that kernel some time later, and much later where another process has the GPU meanwhile. So it does the events
     // of a measure that the host need not wait for, since the round's kernels have made it. All before is over.
     std::size_t waited = all.size();
     while (waited > 0 && all[waited - 1].kind == &spans::kMeasure) --waited;
