@@ -6,8 +6,8 @@
 // those of all other backends: nothing of NVSHMEM is linked into them. A process that has no such address, such as one of
 // another node without a link, ends the program with words.
 //
-// The processes meet at a barrier in a page of shared memory, which also has the abort word. A result that is wrong ends the
-// program with an error. Times are not judged.
+// The processes share a page of memory with a barrier and the abort word. A wrong result ends the program with an error.
+// Times are not judged.
 #include <cuda_runtime.h>
 #include <nvshmem_host.h>
 #include <pthread.h>
@@ -54,8 +54,8 @@ struct Page {
   alignas(4096) std::uint32_t abort;
 };
 
-/// Arrays behind the words of barriers, at the same place in every process.
-class Places {
+/// Lays out arrays behind the words of barriers, at the same offset in every process.
+class Layout {
  public:
   template <class T>
   Symmetric<T> Take(std::size_t count) {
@@ -83,18 +83,18 @@ class Process {
     CHATTY_CUDA(cudaHostRegister(&page_.abort, 4096, cudaHostRegisterMapped | cudaHostRegisterPortable));
     Connect(me);
     blocks_ = static_cast<unsigned>(device_->info().multiprocessors);
-    inbox_ = places_.Take<Word>(2 * plan.gpus.size() * kWords);
-    values_ = places_.Take<Word>(PingPong::kValues);
-    to_ = places_.Take<Word>(1);
-    signal_ = places_.Take<Word>(1);
-    counters_ = places_.Take<Word>(1);
-    ns_ = places_.Take<Word>(1);
-    wrong_ = places_.Take<Word>(1);
-    from_ = places_.Take<std::uint8_t>(kBytes);
-    target_ = places_.Take<std::uint8_t>(kBytes);
-    block_ = static_cast<std::byte*>(nvshmem_calloc(1, places_.bytes()));
+    inbox_ = layout_.Take<Word>(2 * plan.gpus.size() * kWords);
+    values_ = layout_.Take<Word>(PingPong::kValues);
+    to_ = layout_.Take<Word>(1);
+    signal_ = layout_.Take<Word>(1);
+    counters_ = layout_.Take<Word>(1);
+    ns_ = layout_.Take<Word>(1);
+    wrong_ = layout_.Take<Word>(1);
+    from_ = layout_.Take<std::uint8_t>(kBytes);
+    target_ = layout_.Take<std::uint8_t>(kBytes);
+    block_ = static_cast<std::byte*>(nvshmem_calloc(1, layout_.bytes()));
     if (block_ == nullptr) {
-      Throw<OutOfMemoryError>("NVSHMEM has no {} bytes for the symmetric heap; set NVSHMEM_SYMMETRIC_SIZE", places_.bytes());
+      Throw<OutOfMemoryError>("NVSHMEM has no {} bytes for the symmetric heap; set NVSHMEM_SYMMETRIC_SIZE", layout_.bytes());
     }
     ref_.me = me;
     ref_.size = static_cast<std::uint32_t>(plan.gpus.size());
@@ -136,11 +136,11 @@ class Process {
   static constexpr std::uint32_t kWords = 1024;
   static constexpr std::uint64_t kBytes = std::uint64_t{1} << 20;
 
-  void Meet() { pthread_barrier_wait(&page_.barrier); }
+  void Barrier() { pthread_barrier_wait(&page_.barrier); }
 
   void Connect(std::uint32_t me) {
     if (me == 0) CheckNvshmem(nvshmemx_get_uniqueid(&page_.id), "nvshmemx_get_uniqueid");
-    Meet();
+    Barrier();
     nvshmemx_init_attr_t attributes = NVSHMEMX_INIT_ATTR_INITIALIZER;
     CheckNvshmem(
         nvshmemx_set_attr_uniqueid_args(static_cast<int>(me), static_cast<int>(plan_.gpus.size()), &page_.id, &attributes),
@@ -159,7 +159,7 @@ class Process {
     CHATTY_CUDA(cudaMemset(ref_.Own(array), 0, array.count * sizeof(T)));
   }
 
-  /// The kernels of all processes begin between two meetings: the first follows their loading, which may wait for a kernel.
+  /// The kernels of all processes begin between two barriers. The first follows their loading, which may wait for a kernel.
   template <class Work>
   double RunOnce(const Work& work, unsigned blocks, unsigned threads) {
     const Timed<Work> timed{work, ns_, wrong_};
@@ -171,7 +171,7 @@ class Process {
     for (const Symmetric<Word>& array : {signal_, counters_, ns_, wrong_}) Clear(array);
     report_[0] = sym::WaitReport();
     CHATTY_CUDA(cudaDeviceSynchronize());
-    Meet();
+    Barrier();
     SymmetricRef ref = ref_;
     Timed<Work> copy = timed;
     void* arguments[] = {&ref, &copy};
@@ -184,7 +184,7 @@ class Process {
     }
     if (const Word wrong = Read(wrong_); wrong != 0) Throw<InternalError>("{} saw {} wrong values", device_->label(), wrong);
     page_.us[ref_.me] = static_cast<double>(Read(ns_)) / 1e3;
-    Meet();
+    Barrier();
     double us = 0;
     for (std::uint32_t i = 0; i < ref_.size; ++i) us = std::max(us, page_.us[i]);
     return us;
@@ -204,7 +204,7 @@ class Process {
     }
   }
 
-  /// What process 0 has put is at process 1: fresh bytes, put once more.
+  /// Puts a new pattern from process 0 to process 1, and checks there that it has arrived.
   void CheckPuts() {
     std::vector<std::uint8_t> pattern(kBytes), there(kBytes);
     for (std::size_t i = 0; i < kBytes; ++i) pattern[i] = static_cast<std::uint8_t>(Hash(i));
@@ -221,7 +221,7 @@ class Process {
   Page& page_;
   std::unique_ptr<Device> device_;
   Pinned<sym::WaitReport> report_;
-  Places places_;
+  Layout layout_;
   std::byte* block_ = nullptr;
   SymmetricRef ref_;
   unsigned blocks_ = 0;

@@ -58,7 +58,7 @@ inline constexpr std::size_t kLine = 128;
 
 struct ProxyPort;
 
-/// The words at the begin of each device's block by which devices meet. One epoch is one barrier.
+/// The words of barriers over devices, at the begin of each device's block. One epoch is one barrier.
 struct Control {
   /// The last epoch at which a device has arrived, written by this device alone.
   struct alignas(kLine) Flag {
@@ -96,7 +96,7 @@ struct SymmetricRef {
   CHATTY_FN T* Own(Symmetric<T> array) const {
     return At(array, me);
   }
-  /// The words by which this device meets others.
+  /// The words of this device for barriers over devices.
   CHATTY_FN symmetric::Control& control() const { return *reinterpret_cast<symmetric::Control*>(base[me]); }
 };
 
