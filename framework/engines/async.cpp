@@ -5,7 +5,7 @@
 //     send the halo's messages to the peers that have a free slot
 //     receive what has come, into inboxes
 //     Apply messages; Advance from the changed vertices
-//     without work: sleep until another device rings
+//     without work: sleep until another device wakes it
 //
 // With buckets, a changed vertex beyond the limit waits as pending. A device that takes a new limit releases its pending
 // vertices below it. WorkSignals finds when the limit may rise, and when the run is over.
@@ -67,12 +67,12 @@ struct AsyncShared {
   void End(Ended why) noexcept {
     Ended expected = Ended::kFailed;
     ended.compare_exchange_strong(expected, why);
-    signals.RingAll();
+    signals.WakeAll();
   }
   void Fail(std::exception_ptr error) noexcept {
     control.Fail(std::move(error));
     if (team != nullptr) team->Abort();
-    signals.RingAll();
+    signals.WakeAll();
   }
 
   ThreadControlPlanes& control;
@@ -325,7 +325,7 @@ class AsyncRun {
       (*run_.paths)[path[q]].Post(rank_, q, bytes, *channel.Acquire());
       signals_.CountSent(rank_);
       channel.Commit({count, encoding, path[q]});
-      signals_.Ring(q);
+      signals_.Wake(q);
       log_.CountSent(q, count, /*before=*/0, bytes);
       if (log_.explains()) [[unlikely]] {
         log_.Record(round_.index - 1,  // the sweep already counted
@@ -388,7 +388,7 @@ class AsyncRun {
       signals_.CountReceived(rank_, channel.Unreleased());
       channel.Release();
       // Either this sees that the sender sleeps, or the sender sees the credit: both are sequentially consistent.
-      if (signals_.Holds(from)) signals_.Ring(from);
+      if (signals_.WaitsForCredit(from)) signals_.Wake(from);
     }
   }
 
@@ -399,35 +399,35 @@ class AsyncRun {
     return false;
   }
 
-  /// No work except perhaps messages for peers without a free slot: raises the limit, ends the run, or sleeps until a ring.
+  /// No work except perhaps messages for peers without a free slot: raises the limit, ends the run, or sleeps until woken.
   void WaitForWork() {
-    const std::uint32_t seen = signals_.Rings(rank_);
+    const std::uint32_t seen = signals_.WakeCount(rank_);
     if (HasMessages() || signals_.limit().bucket != bucket_) return;
     if (signals_.ordered()) {
       Report(0);
       if (signals_.RaiseEarly(bucket_)) return;
     }
     if (HasUnsent()) {
-      signals_.Hold(rank_, true);
+      signals_.SetWaitsForCredit(rank_, true);
       if (MaySendAny()) {
-        signals_.Hold(rank_, false);
+        signals_.SetWaitsForCredit(rank_, false);
         return;
       }
     } else {
-      signals_.BeIdle(rank_, bucket_);
-      const WorkSignals::Quiet quiet = signals_.Look(bucket_);
-      if (quiet == WorkSignals::Quiet::kDone) {
+      signals_.SetIdle(rank_, bucket_);
+      const WorkSignals::Termination termination = signals_.CheckTermination(bucket_);
+      if (termination == WorkSignals::Termination::kDone) {
         shared_.End(Ended::kConverged);
         return;
       }
-      if (quiet == WorkSignals::Quiet::kNext) signals_.Raise(bucket_);
+      if (termination == WorkSignals::Termination::kNext) signals_.Raise(bucket_);
     }
     if (shared_.ended.load() == Ended::kFailed) {
       const Span span = Timed(spans::kIdle);
       signals_.Wait(rank_, seen, wait_);
     }
-    signals_.BeBusy(rank_);  // before any receive
-    signals_.Hold(rank_, false);
+    signals_.ClearIdle(rank_);  // before any receive
+    signals_.SetWaitsForCredit(rank_, false);
   }
 
   /// All devices measure their final values and wait for each other to leave. Otherwise the wait for a device that a

@@ -12,34 +12,34 @@ WorkSignals::WorkSignals(std::size_t devices, const BucketPlan& plan)
       limit_(Buckets(plan).limit()),
       buckets_(plan) {}
 
-void WorkSignals::Ring(PartId device) noexcept {
-  signals_[device].rings.fetch_add(1);
-  WakeAll(signals_[device].rings);
+void WorkSignals::Wake(PartId device) noexcept {
+  signals_[device].wake_count.fetch_add(1);
+  chatty::WakeAll(signals_[device].wake_count);
 }
 
-void WorkSignals::RingAll() noexcept {
-  for (PartId d = 0; d < signals_.size(); ++d) Ring(d);
+void WorkSignals::WakeAll() noexcept {
+  for (PartId d = 0; d < signals_.size(); ++d) Wake(d);
 }
 
 void WorkSignals::Wait(PartId device, std::uint32_t seen, const WaitContext& context) const {
-  WaitWhileEqual(signals_[device].rings, seen, context, "messages of other devices", spin_);
+  WaitWhileEqual(signals_[device].wake_count, seen, context, "messages of other devices", spin_);
 }
 
-WorkSignals::Quiet WorkSignals::Look(std::uint64_t bucket) const {
+WorkSignals::Termination WorkSignals::CheckTermination(std::uint64_t bucket) const {
   std::uint64_t sent[2], received[2];
   std::int64_t pending = 0;
-  for (int look = 0; look < 2; ++look) {
-    sent[look] = received[look] = 0;
+  for (int pass = 0; pass < 2; ++pass) {
+    sent[pass] = received[pass] = 0;
     pending = 0;
     for (const Signal& signal : signals_) {
-      if (signal.idle_in.load() != bucket) return Quiet::kNo;
-      received[look] += signal.received.load();
+      if (signal.idle_in.load() != bucket) return Termination::kNo;
+      received[pass] += signal.received.load();
       pending += signal.pending.load();
     }
-    for (const Signal& signal : signals_) sent[look] += signal.sent.load();
+    for (const Signal& signal : signals_) sent[pass] += signal.sent.load();
   }
-  if (sent[0] != received[0] || sent[1] != sent[0] || received[1] != received[0]) return Quiet::kNo;
-  return pending == 0 ? Quiet::kDone : Quiet::kNext;
+  if (sent[0] != received[0] || sent[1] != sent[0] || received[1] != received[0]) return Termination::kNo;
+  return pending == 0 ? Termination::kDone : Termination::kNext;
 }
 
 WorkSignals::Limit WorkSignals::limit() const {
@@ -97,7 +97,7 @@ bool WorkSignals::RaiseAbove(std::uint64_t bucket, std::uint64_t first_pending) 
   buckets_.Raise(PriorityOfKey(first_pending));
   limit_.store(buckets_.limit());
   bucket_.store(bucket + 2);
-  RingAll();
+  WakeAll();
   return true;
 }
 

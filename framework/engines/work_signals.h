@@ -33,8 +33,8 @@ struct WorkReport {
 /// accesses are sequentially consistent.
 class WorkSignals {
  public:
-  /// What the devices of a run know that is idle.
-  enum class Quiet : std::uint8_t {
+  /// Whether a run, or a bucket of it, has ended.
+  enum class Termination : std::uint8_t {
     kNo,    ///< a device works, or a buffer is on the way
     kDone,  ///< nobody works, nothing is on the way, nothing is pending
     kNext,  ///< the same, but vertices are pending
@@ -51,19 +51,20 @@ class WorkSignals {
   std::size_t size() const { return signals_.size(); }  ///< devices
 
   /// @{
-  /// Sleep: a device reads its count, looks for work, and sleeps until the count has changed. Whoever has work for it rings.
-  std::uint32_t Rings(PartId device) const { return signals_[device].rings.load(); }
-  void Ring(PartId device) noexcept;
-  void RingAll() noexcept;
-  /// Sleeps until a ring after `seen`. Throws AbortedError, TimeoutError.
+  /// Sleep: a device reads its count, looks for work, and sleeps until the count has changed. Whoever has work for it wakes
+  /// it, which counts it up.
+  std::uint32_t WakeCount(PartId device) const { return signals_[device].wake_count.load(); }
+  void Wake(PartId device) noexcept;
+  void WakeAll() noexcept;
+  /// Sleeps until the device is woken after its count was `seen`. Throws AbortedError, TimeoutError.
   void Wait(PartId device, std::uint32_t seen, const WaitContext& context) const;
   /// @}
 
   /// @{
-  /// A device that waits for a credit is not idle. It sets the mark before it looks for credits; the receiver returns the
-  /// credit and then asks for the mark. So one of the two sees the other.
-  void Hold(PartId device, bool on) { signals_[device].held.store(on); }
-  bool Holds(PartId device) const { return signals_[device].held.load(); }
+  /// A device that waits for a credit is not idle. It sets this flag before it looks for credits; the receiver returns the
+  /// credit and then reads the flag. So at least one of the two sees the other's store.
+  void SetWaitsForCredit(PartId device, bool on) { signals_[device].waits_for_credit.store(on); }
+  bool WaitsForCredit(PartId device) const { return signals_[device].waits_for_credit.load(); }
   /// @}
 
   /// @{
@@ -73,12 +74,12 @@ class WorkSignals {
   /// @}
 
   /// The device has no work below the limit of `bucket` and has sent all messages.
-  void BeIdle(PartId device, std::uint64_t bucket) { signals_[device].idle_in.store(bucket); }
+  void SetIdle(PartId device, std::uint64_t bucket) { signals_[device].idle_in.store(bucket); }
   /// The device is about to look for work. Before it takes any.
-  void BeBusy(PartId device) { signals_[device].idle_in.store(kNone); }
-  /// Whether nobody works in `bucket`. One look could see a device before it receives what another sends later, or takes a
-  /// later limit. Two equal looks cannot.
-  Quiet Look(std::uint64_t bucket) const;
+  void ClearIdle(PartId device) { signals_[device].idle_in.store(kNone); }
+  /// Whether nobody works in `bucket`. One pass over the counters could see a device before it receives what another sends
+  /// later, or takes a later limit. Two equal passes cannot.
+  Termination CheckTermination(std::uint64_t bucket) const;
 
   /// @{
   /// The order of priorities.
@@ -86,7 +87,7 @@ class WorkSignals {
   Limit limit() const;
   /// The device has taken the limit of `bucket`, and this is its work.
   void Report(PartId device, std::uint64_t bucket, const WorkReport& report);
-  /// Begins the bucket after `bucket`, unless another device has. All devices are idle in it, by Look.
+  /// Begins the bucket after `bucket`, unless another device has. All devices are idle in it, by CheckTermination.
   void Raise(std::uint64_t bucket);
   /// The same if devices still work, but on less than a bucket's last rounds are worth (BucketPlan::early_edges). Not before
   /// all have taken the limit of `bucket`, so that limits do not outrun a growing frontier. Returns whether it raised.
@@ -97,8 +98,8 @@ class WorkSignals {
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};  // no bucket
 
   struct alignas(64) Signal {
-    std::atomic<std::uint32_t> rings{0};
-    std::atomic<bool> held{false};
+    std::atomic<std::uint32_t> wake_count{0};
+    std::atomic<bool> waits_for_credit{false};
     std::atomic<std::uint64_t> sent{0}, received{0};
     std::atomic<std::uint64_t> idle_in{kNone};  // a bucket
     // Of a run with an order. The bucket is written after the work in it.

@@ -11,7 +11,7 @@
 namespace chatty::test {
 namespace {
 
-using Quiet = WorkSignals::Quiet;
+using Termination = WorkSignals::Termination;
 
 BucketPlan Wide(double width, double early_edges = 0) {
   BucketPlan plan;
@@ -33,17 +33,17 @@ TEST(WorkSignals, ARunIsOverWhenAllAreIdleAndNothingIsOnTheWay) {
   EXPECT_FALSE(signals.ordered());
   EXPECT_EQ(signals.limit().value, kInfinity<double>);
   for (PartId d = 0; d < 3; ++d) {
-    EXPECT_EQ(signals.Look(0), Quiet::kNo) << d << " idle";
-    signals.BeIdle(d, 0);
+    EXPECT_EQ(signals.CheckTermination(0), Termination::kNo) << d << " idle";
+    signals.SetIdle(d, 0);
   }
-  EXPECT_EQ(signals.Look(0), Quiet::kDone);
+  EXPECT_EQ(signals.CheckTermination(0), Termination::kDone);
   signals.CountSent(1);
-  EXPECT_EQ(signals.Look(0), Quiet::kNo) << "a buffer is on the way";
-  signals.BeBusy(2);
+  EXPECT_EQ(signals.CheckTermination(0), Termination::kNo) << "a buffer is on the way";
+  signals.ClearIdle(2);
   signals.CountReceived(2, 1);
-  EXPECT_EQ(signals.Look(0), Quiet::kNo);
-  signals.BeIdle(2, 0);
-  EXPECT_EQ(signals.Look(0), Quiet::kDone);
+  EXPECT_EQ(signals.CheckTermination(0), Termination::kNo);
+  signals.SetIdle(2, 0);
+  EXPECT_EQ(signals.CheckTermination(0), Termination::kDone);
 }
 
 TEST(WorkSignals, TheLimitRisesOnceABucket) {
@@ -52,26 +52,26 @@ TEST(WorkSignals, TheLimitRisesOnceABucket) {
   EXPECT_EQ(signals.limit().value, -kInfinity<double>);
   signals.Report(0, 0, Ahead(0, 2, 7));
   signals.Report(1, 0, Ahead(0, 1, 4));
-  signals.BeIdle(0, 0);
-  signals.BeIdle(1, 0);
-  ASSERT_EQ(signals.Look(0), Quiet::kNext);
-  const std::uint32_t rings = signals.Rings(1);
+  signals.SetIdle(0, 0);
+  signals.SetIdle(1, 0);
+  ASSERT_EQ(signals.CheckTermination(0), Termination::kNext);
+  const std::uint32_t wakes = signals.WakeCount(1);
   signals.Raise(0);
   const WorkSignals::Limit limit = signals.limit();
   EXPECT_EQ(limit.value, 14) << "above the first pending vertex of all devices";
   EXPECT_NE(limit.bucket, 0u);
-  EXPECT_NE(signals.Rings(1), rings) << "who sleeps is to wake";
-  signals.Raise(0);  // what another device makes of the same look
+  EXPECT_NE(signals.WakeCount(1), wakes) << "who sleeps is to wake";
+  signals.Raise(0);  // what another device does after the same check
   EXPECT_EQ(signals.limit().bucket, limit.bucket);
   EXPECT_EQ(signals.limit().value, limit.value);
   // Who is idle in the last bucket may have work in this one.
-  EXPECT_EQ(signals.Look(limit.bucket), Quiet::kNo);
+  EXPECT_EQ(signals.CheckTermination(limit.bucket), Termination::kNo);
   signals.Report(0, limit.bucket, Ahead(0));
   signals.Report(1, limit.bucket, Ahead(0));
-  signals.BeIdle(0, limit.bucket);
-  EXPECT_EQ(signals.Look(limit.bucket), Quiet::kNo);
-  signals.BeIdle(1, limit.bucket);
-  EXPECT_EQ(signals.Look(limit.bucket), Quiet::kDone);
+  signals.SetIdle(0, limit.bucket);
+  EXPECT_EQ(signals.CheckTermination(limit.bucket), Termination::kNo);
+  signals.SetIdle(1, limit.bucket);
+  EXPECT_EQ(signals.CheckTermination(limit.bucket), Termination::kDone);
 }
 
 TEST(WorkSignals, LittleWorkDoesNotHoldTheLimit) {
@@ -134,7 +134,7 @@ TEST(WorkSignals, TheLimitPassesAllPendingVertices) {
       double limit = signals.limit().value;
       const auto priority = [&] { return static_cast<double>(next * static_cast<int>(kDevices) + static_cast<int>(me)); };
       while (!over.load()) {
-        const std::uint32_t seen = signals.Rings(me);
+        const std::uint32_t seen = signals.WakeCount(me);
         const WorkSignals::Limit now = signals.limit();
         if (now.bucket != bucket) {
           if (now.value < limit) disordered = true;
@@ -149,16 +149,16 @@ TEST(WorkSignals, TheLimitPassesAllPendingVertices) {
         report.sweeps = 1;
         signals.Report(me, bucket, report);
         if (signals.RaiseEarly(bucket) || signals.limit().bucket != bucket) continue;
-        signals.BeIdle(me, bucket);
-        const Quiet quiet = signals.Look(bucket);
-        if (quiet == Quiet::kDone) {
+        signals.SetIdle(me, bucket);
+        const Termination termination = signals.CheckTermination(bucket);
+        if (termination == Termination::kDone) {
           over = true;
-          signals.RingAll();
+          signals.WakeAll();
           return;
         }
-        if (quiet == Quiet::kNext) signals.Raise(bucket);
+        if (termination == Termination::kNext) signals.Raise(bucket);
         signals.Wait(me, seen, {});
-        signals.BeBusy(me);
+        signals.ClearIdle(me);
       }
     };
     std::vector<std::thread> others;
@@ -174,34 +174,34 @@ TEST(WorkSignals, TheLimitPassesAllPendingVertices) {
 TEST(WorkSignals, NobodySeesTheEndWhileWorkTravels) {
   for (int run = 0; run < 200; ++run) {
     WorkSignals signals(2, {});
-    std::atomic<int> mail[2] = {1, 0};  // hops made, plus 1; 0: none
+    std::atomic<int> messages[2] = {1, 0};  // hops made, plus 1; 0: none
     constexpr int kHops = 50;
     std::atomic<int> last{0};
     std::atomic<bool> over{false};
     const auto device = [&](PartId me) {
       bool has = me == 0;
       while (!over.load()) {
-        const std::uint32_t seen = signals.Rings(me);
-        const int hops = has || mail[me].load() > 1 ? mail[me].exchange(0) : 0;
+        const std::uint32_t seen = signals.WakeCount(me);
+        const int hops = has || messages[me].load() > 1 ? messages[me].exchange(0) : 0;
         if (hops > 0) {
           if (!has) signals.CountReceived(me, 1);
           has = false;
           last = hops;
           if (hops <= kHops) {
             signals.CountSent(me);
-            mail[1 - me].store(hops + 1);
-            signals.Ring(1 - me);
+            messages[1 - me].store(hops + 1);
+            signals.Wake(1 - me);
           }
           continue;
         }
-        signals.BeIdle(me, 0);
-        if (signals.Look(0) == Quiet::kDone) {
+        signals.SetIdle(me, 0);
+        if (signals.CheckTermination(0) == Termination::kDone) {
           over = true;
-          signals.RingAll();
+          signals.WakeAll();
           return;
         }
         signals.Wait(me, seen, {});
-        signals.BeBusy(me);
+        signals.ClearIdle(me);
       }
     };
     std::thread other(device, 1);
