@@ -1,7 +1,7 @@
 /// \file
-/// What a message buffer costs on each communication path: T = alpha + beta * bytes + gamma * entries, for each path,
-/// ordered pair of devices and encoding, alone and while all pairs are busy. This is Hockney's model with a term for packing
-/// and unpacking. A value: engines copy it and query it before each message.
+/// What a message buffer costs on each communication path, in microseconds: T = alpha + beta * bytes + gamma * entries. Each
+/// path, ordered pair of devices and encoding has a cost alone and one while all pairs are busy. This is Hockney's model
+/// with a term for packing and unpacking. A value: engines copy it and query it before each message.
 #pragma once
 
 #include <algorithm>
@@ -114,7 +114,7 @@ class CostModel {
   /// Whether links between devices are apart from their ways to host memory: NVLinks are, PCIe is not. If apart, traffic
   /// over one does not wait for traffic over the other (LinksApart).
   bool links_apart() const noexcept { return links_apart_; }
-  /// Extra time of engines' buffers over those of a calibration, on any path; 0 for nominal costs.
+  /// Extra time of engines' buffers over those of a calibration, on any path, in microseconds; 0 for nominal costs.
   double engine_us() const noexcept { return measured_ ? engine_us_ : 0; }
   /// The index of a path; kNoPath for another name.
   std::size_t Find(std::string_view name) const noexcept;
@@ -141,10 +141,10 @@ class CostModel {
            static_cast<MeasuredLoad>(i % kMeasuredLoads), costs_[i]);
     }
   }
-  /// When a buffer on this path has gone from `from` to `to` and is unpacked. `to` equal to `from`: when all others have a
-  /// broadcast. Infinite where the path does not join the pair. Time and error under a load lie between those of the
-  /// measured loads, by the share of all buffers that are under way; a load beyond the devices' largest counts as the
-  /// largest.
+  /// The time until a buffer on this path has gone from `from` to `to` and is unpacked. `to` equal to `from`: until all
+  /// others have unpacked a broadcast. Infinite where the path does not join the pair. Time and error under a load lie
+  /// between those of the measured loads, by the share of all buffers that are under way. A load beyond the devices' largest
+  /// counts as the largest.
   PathChoice Predict(std::size_t path, std::size_t from, std::size_t to, const BufferShape& buffer,
                      Load load = {}) const noexcept {
     return Least(path, std::min(path + 1, paths_.size()), from, to, buffer, load);
@@ -185,10 +185,10 @@ struct CostSamples {
   CostSample empty;     ///< a bitmap in which few places are set
   CostSample full;      ///< a bitmap in which many are
 };
-/// The line through the shortest block and the longest one; its error is that of the block between them, as the line meets
-/// the other two. Bytes take at least a tenth of the longest block's time, so that no path carries longer ones in no time.
-/// What a sparse buffer and an almost empty bitmap take beyond their bytes is due to entries and places, and what a full one
-/// takes beyond these is due to its bytes.
+/// The line through the shortest block and the longest one. Its error is that of the block between them, as the line
+/// contains the other two. Bytes take at least a tenth of the longest block's time, so that no path carries longer ones in
+/// no time. The time of a sparse buffer and of an almost empty bitmap beyond their bytes is due to entries and places. The
+/// time of a full bitmap beyond its places is due to its bytes.
 Cost FitCost(const CostSamples& samples);
 
 }  // namespace chatty

@@ -27,10 +27,10 @@ struct KnownPath {
 };
 // Measured on H200s with CUDA 13.0 for 4 KB and for long buffers; other GPUs differ less from these than paths from each
 // other. Over NVLink a copy gets 394 of 450 GB/s and a kernel that stores 369, alone. The faster one differs by machine, and
-// packing into the peer's memory saves a pass: so both have one share. Over PCIe 5 copies get 55 of 63 GB/s and kernels 52;
-// kernels cross it twice, and packets of a staged buffer overlap, at a loss of a tenth. NCCL's latency is from its own
-// tuning tables: the base latency of its ring with the low-latency protocol, and a hop over NVLink or half of a flag's round
-// trip in host memory. There both GPUs cross PCIe in small steps.
+// packing into the peer's memory saves a pass: so both have one share. Over PCIe 5 copies get 55 of 63 GB/s and kernels 52.
+// Kernels cross it twice, and packets of a staged buffer overlap, at a loss of a tenth. NCCL's latency is from its own
+// tuning tables: the base latency of its ring with the low-latency protocol, and a hop. The hop is over NVLink, or half of a
+// flag's round trip in host memory, where both GPUs cross PCIe in small steps.
 constexpr KnownPath kPaths[] = {{"host", {}, {}, 0, true},
                                 {"p2p-direct", {3.5, 0.85}, {}, 0},
                                 {"p2p-copy", {5.2, 0.85}, {}},

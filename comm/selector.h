@@ -17,9 +17,9 @@
 namespace chatty {
 
 /// The transports that a run makes: the one that `spec` names, or at most four between which a choice may pay by the
-/// model. The default path of every pair is included. Another is included if a pair has no path, or if it saves more than
-/// the model's error of the time of every other at some size. `collectives`: the run calls Transport::BeginCollective.
-/// Without it, collective paths are used only by name: their costs are measured with BeginCollective, and NCCL has a
+/// model. The default path of every pair is included. Another is included if a pair has no path, or if at some size it is
+/// faster than every included one by more than the model's error. `collectives`: the run calls Transport::BeginCollective.
+/// Without it, collective paths are used only by name. Their costs are measured with BeginCollective, and NCCL then has a
 /// communicator for each pair, whose sends may wait for each other.
 std::vector<std::string_view> SelectPaths(const CommSpec& spec, DeviceKind kind, const CostModel& model,
                                           const PairBytesTable& capacities, bool collectives);
@@ -59,7 +59,7 @@ class TransportSelector {
   bool collective() const noexcept { return collective_; }        ///< some path needs BeginCollective
 
   /// The path for one buffer: the pair's default path, or the one of least predicted time if that saves more than the error
-  /// of the predictions. The default is the first zero-copy path that joins the pair: a buffer on it has its header with it,
+  /// of the predictions. The default is the first zero-copy path that joins the pair. A buffer on it has its header with it,
   /// so that the sender waits for no length.
   Choice Choose(PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept;
   /// As Choose, for all buffers that `from` sends at once, under their joint load. Buffer i goes to to[i]. Where links are

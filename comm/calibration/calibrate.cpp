@@ -1,6 +1,6 @@
 // Calibrate: a thread for each device sends buffers through the transport of each path, between one pair at a time and
-// between all at once. Three blocks of memory give a pair's line under a load; a sparse buffer and two bitmaps give what
-// entries, places and values behind bits take beyond it.
+// between all at once. Three blocks of memory give a pair's line under a load. A sparse buffer and two bitmaps give the
+// additional time of entries, of places, and of values behind bits.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

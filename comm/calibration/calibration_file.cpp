@@ -1,5 +1,5 @@
-/// Where calibrations are kept, and the text that they are kept as: a line that names the machine by a hash, a line of JSON,
-/// and a checksum. Whatever does not pass it is not used.
+/// Where calibrations are kept, and their text: a line that names the machine by a hash, a line of JSON, and a checksum. A
+/// text that does not match its checksum is not used.
 #include <fmt/format.h>
 
 #include <algorithm>

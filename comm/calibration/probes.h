@@ -18,7 +18,7 @@ namespace chatty::probes {
 /// Stands for a program's values on a device, in its memory.
 struct State {
   std::uint32_t* values = nullptr;    ///< 2^bits
-  std::uint32_t* vertices = nullptr;  ///< the index of the value of each of 2^bits places
+  std::uint32_t* vertices = nullptr;  ///< 2^bits: of each place of a numbering, the index of its value
   std::uint32_t* marks = nullptr;     ///< a bit for each value, which an update sets
   unsigned bits = 0;                  ///< 5 to 31
 };
@@ -32,8 +32,8 @@ struct alignas(16) Block {
   std::uint32_t value[4];
 };
 
-/// A buffer of an encoding: dense, values in order; sparse, values with their indices, which ascend evenly apart; a bitmap,
-/// with a bit for each place and the values of the set places.
+/// A buffer of an encoding. Dense: values in order. Sparse: values with their indices, which ascend at equal distances.
+/// Bitmap: a bit for each place of a numbering, and the values of the set places.
 struct ProbeBuffer {
   Encoding encoding = Encoding::kDense;
   std::size_t items = 0;   ///< blocks, entries, or places, which are a multiple of 32; their values are at most 2^bits
@@ -128,8 +128,8 @@ struct Step {
 /// Enqueues a step.
 void Run(Device& device, const Step& step);
 
-/// The versions of CUDA's driver and runtime and of NCCL that are in use, as their libraries number them: words of a text,
-/// without those that are not there. Opens no device.
+/// The versions in use of CUDA's driver, CUDA's runtime and NCCL, as their libraries number them: a text of words, without
+/// those that are absent. Opens no device.
 std::string SoftwareVersions();
 
 /// As above, on GPUs; only in builds with CUDA.
