@@ -74,6 +74,16 @@ bool AddressEachOther(const Session& session, const LinkMask& links) {
   return true;
 }
 
+/// Whether each device's atomic operations reach the memory of each other one.
+bool HaveNativeAtomics(const Session& session) {
+  for (std::size_t a = 0; a < session.device_count(); ++a) {
+    for (std::size_t b = 0; b < session.device_count(); ++b) {
+      if (a != b && !session.device(a).HasNativeAtomics(session.device(b))) return false;
+    }
+  }
+  return true;
+}
+
 /// Why the devices do not run the program's fused engine together; empty if they do.
 std::string_view WhyNotTogether(const Session& session, const ProgramTraits& traits, const RunOptions& options,
                                 const ProgramPlan& plan) {
@@ -114,6 +124,7 @@ std::string_view WhyNotRoundsTogether(const Session& session, const ProgramTrait
     }
   }
   if (!AddressEachOther(session, options.links)) return "not every two devices address each other's memory";
+  if (!HaveNativeAtomics(session)) return "not every link between two devices executes atomics";
   return "";
 }
 

@@ -269,7 +269,7 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
   }
   if (plan_.fused == FusedUse::kTogether) team_ = std::make_unique<fused::Team>(session.devices(), plan_.rows.list_items);
   if (plan_.rows.rounds_together) {
-    rounds_team_ = std::make_unique<fused::RoundsTeam>(session.devices(), traits.message_slot_bytes);
+    rounds_team_ = std::make_unique<fused::RoundsTeam>(session.devices());
   }
   PlaceData(data);
   MakePaths();

@@ -54,8 +54,7 @@ struct ProgramTraits {
   /// Bytes on the wire, in rounds: 0 if a bit suffices.
   std::size_t message_payload = 0, shared_payload = 0;
   /// @}
-  std::size_t late_payload = 0;        ///< of a message without rounds
-  std::size_t message_slot_bytes = 0;  ///< of a message in memory: see Slot
+  std::size_t late_payload = 0;  ///< of a message without rounds
 };
 
 /// One program on one device. Calls enqueue work on the device's stream and return; only Read, MeasureInto and the copy

@@ -100,7 +100,6 @@ constexpr ProgramTraits MakeTraits() {
   t.output_bytes = sizeof(OutputOf<P>);
   t.global_bytes = std::is_same_v<GlobalOf<P>, None> ? 0 : sizeof(GlobalOf<P>);
   t.late_payload = T::kCounts ? 0 : kWireBytes<Slot<MessageOf<P>>>;
-  t.message_slot_bytes = T::kCounts ? 0 : sizeof(Slot<MessageOf<P>>);
   t.message_payload = T::kHasRoundMessage ? 0 : t.late_payload;
   t.shared_payload = kWireBytes<steps::SharedSlot<P>>;
   return t;

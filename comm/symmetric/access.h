@@ -139,6 +139,15 @@ __device__ inline void StorePair(void* to, std::uint64_t first, std::uint64_t se
                "l"(first), "l"(second)
                : "memory");
 }
+/// `ld.relaxed.sys.b128`: likewise.
+__device__ inline ulonglong2 LoadPair(const void* from) {
+  ulonglong2 pair;
+  asm volatile("{\n\t.reg .b128 pair;\n\tld.relaxed.sys.b128 pair, [%2];\n\tmov.b128 {%0, %1}, pair;\n\t}"
+               : "=l"(pair.x), "=l"(pair.y)
+               : "l"(from)
+               : "memory");
+  return pair;
+}
 __device__ inline std::uint64_t LoadPast(const std::uint64_t* from) {
   std::uint64_t v;
   asm volatile("ld.relaxed.sys.u64 %0, [%1];" : "=l"(v) : "l"(from) : "memory");

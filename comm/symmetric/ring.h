@@ -82,9 +82,7 @@ namespace chatty::detail {
 CHATTY_FN void StoreTagged(symmetric::RingEntry* to, const symmetric::RingEntry& entry, std::uint64_t tag) {
   const std::uint64_t first = entry.words[0] | tag << symmetric::kRingEntryBits;
 #if CHATTY_DEVICE_CODE
-  asm volatile("{\n\t.reg .b128 v;\n\tmov.b128 v, {%1, %2};\n\tst.relaxed.sys.b128 [%0], v;\n\t}" ::"l"(to), "l"(first),
-               "l"(entry.words[1])
-               : "memory");
+  StorePair(to, first, entry.words[1]);
 #else
   StoreRelaxed(&to->words[1], entry.words[1]);
   StoreRelease(&to->words[0], first);
@@ -95,10 +93,9 @@ CHATTY_FN void StoreTagged(symmetric::RingEntry* to, const symmetric::RingEntry&
 CHATTY_FN bool LoadTagged(const symmetric::RingEntry* from, std::uint64_t tag, symmetric::RingEntry* entry) {
   std::uint64_t first = 0, second = 0;
 #if CHATTY_DEVICE_CODE
-  asm volatile("{\n\t.reg .b128 v;\n\tld.relaxed.sys.b128 v, [%2];\n\tmov.b128 {%0, %1}, v;\n\t}"
-               : "=l"(first), "=l"(second)
-               : "l"(from)
-               : "memory");
+  const ulonglong2 pair = LoadPair(from);
+  first = pair.x;
+  second = pair.y;
   if (first >> symmetric::kRingEntryBits != tag) return false;
 #else
   first = LoadAcquire(&from->words[0]);

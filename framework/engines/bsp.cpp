@@ -267,7 +267,7 @@ class BspRun {
     if (job.mixed) RunLaterRoundsAsynchronously();
     if (together) {
       run_.rounds_team->SetEpoch(rank_, job.epoch);
-      LogTeamTraffic(traffic, team.entry_bytes);
+      LogTeamTraffic(traffic);
     }
     if (traits_.has_measure || together) TakeSums();
     if (rank_ == 0 && options_.on_round && job.push_rounds + job.pull_rounds > 0)
@@ -281,11 +281,11 @@ class BspRun {
     return asynchronous_ || terms.narrow_rounds == 0 || narrow_rounds_ > terms.narrow_rounds;
   }
 
-  /// Counts what this device's kernel has sent to each other device in rounds of all, by entries of so many bytes.
-  void LogTeamTraffic(std::span<const fused::TeamTraffic> traffic, std::size_t entry_bytes) {
+  /// Counts what this device's kernel has sent to each other device in rounds of all.
+  void LogTeamTraffic(std::span<const fused::TeamTraffic> traffic) {
     for (PartId q = 0; q < parts_; ++q) {
       if (q == rank_) continue;
-      log_.CountSent(q, traffic[q].messages, traffic[q].before, traffic[q].messages * entry_bytes);
+      log_.CountSent(q, traffic[q].messages, traffic[q].before, traffic[q].messages * fused::kTeamEntryBytes);
     }
   }
 

@@ -8,25 +8,24 @@
 namespace chatty::fused {
 namespace {
 
-std::size_t ListBytes(std::size_t devices, std::size_t message_bytes) {
-  return devices * TeamRoundEdges(devices) * TeamEntryBytes(message_bytes);
-}
-std::size_t SharedBytes(std::size_t devices, std::size_t message_bytes) {
-  return 2 * devices * sizeof(symmetric::RingCounter) + symmetric::kLine + ListBytes(devices, message_bytes);
+std::size_t ListBytes(std::size_t devices) { return devices * TeamRoundEdges(devices) * kTeamEntryBytes; }
+std::size_t SharedBytes(std::size_t devices) {
+  constexpr std::size_t kArrays = 4;  // each begins a line
+  return 2 * devices * sizeof(symmetric::RingCounter) + 3 * devices * sizeof(std::uint64_t) + kArrays * symmetric::kLine +
+         ListBytes(devices);
 }
 
 }  // namespace
 
-std::uint64_t RoundsTeam::Bytes(std::size_t devices, std::size_t message_bytes) {
-  return SymmetricHeap::BlockBytes(SharedBytes(devices, message_bytes));
-}
+std::uint64_t RoundsTeam::Bytes(std::size_t devices) { return SymmetricHeap::BlockBytes(SharedBytes(devices)); }
 
-RoundsTeam::RoundsTeam(std::span<Device* const> devices, std::size_t message_bytes)
-    : heap_(devices, SharedBytes(devices.size(), message_bytes)), epochs_(devices.size()) {
+RoundsTeam::RoundsTeam(std::span<Device* const> devices)
+    : heap_(devices, SharedBytes(devices.size())), epochs_(devices.size()) {
   ref_.words = heap_.Allocate<symmetric::RingCounter>(2 * size());
-  ref_.lists = heap_.Allocate<std::byte>(ListBytes(size(), message_bytes));
+  ref_.seen = heap_.Allocate<std::uint64_t>(2 * size());
+  ref_.blocks = heap_.Allocate<std::uint64_t>(size());
+  ref_.lists = heap_.Allocate<std::byte>(ListBytes(size()));
   ref_.capacity = TeamRoundEdges(size());
-  ref_.entry_bytes = static_cast<std::uint32_t>(TeamEntryBytes(message_bytes));
 }
 
 RoundsTeam::~RoundsTeam() {

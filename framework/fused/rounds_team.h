@@ -3,38 +3,49 @@
 /// the devices share. Pregel's supersteps (SIGMOD'10) in persistent kernels as in the CPU-Free model (Ismayilov et al.,
 /// ICS'23). `fused/cuda/rounds_team.cuh` has the kernel, and `tests/model/rounds.pml` a model of it.
 ///
+/// A GPU that has the whole graph is a team of one, where rounds are asked for.
+///
 /// A round, on each GPU:
 ///
-///   barrier over all blocks of all GPUs, which carries each GPU's active vertices and edges; each block loads the
-///     first vertices that it keeps while it waits; once the GPU's own blocks have met, it knows what they have spilled
+///   barrier over all blocks of all GPUs, which carries each block's active vertices and edges; each block loads the first
+///     vertices that it keeps while it waits
 ///   all blocks of all GPUs compute the same sums, and so decide alike: one more round, or the end
 ///   edges of the frontier deliver messages: to own vertices into inboxes, to others into a list at the owner
 ///   barrier over all blocks of all GPUs, which carries the lengths of the lists
-///   messages of the lists are delivered to inboxes; then the GPU's own blocks meet, if there was any
+///   messages of the lists are delivered to inboxes; then a barrier of the GPU's own blocks, if there was any
 ///   vertices with messages are updated: the next frontier
 ///
 /// A list is of one sender and one owner, in the owner's memory. It has one entry for each edge that crosses, without those
 /// that the sender's copy of the vertex filters (monotone programs). A copy that combined first would have its message only
-/// when all blocks of the sender have met, which takes longer than the entries that it saves: a round has few edges. So a
+/// behind a barrier of the sender's blocks, which takes longer than the entries that it saves: a round has few edges. So a
 /// list has room for as many entries as a round may have edges, and cannot overflow.
+///
+/// A barrier costs one addition over the link and one poll. Each block adds its counts to a word at each GPU, so no block
+/// counts arrivals and passes on what others have done, and none reads or clears counters: the words only grow, and a block
+/// subtracts what it has seen. Nothing of a round waits until a peer has acknowledged a store (1.1 µs between two H200s):
+/// entries say by themselves that they have arrived.
 ///
 /// Memory orders (PTX; host devices have no such engine, because their rounds meet in shared memory):
 ///
-/// - An entry is stored by `st.relaxed.sys` and loaded by `ld.relaxed.sys`. Between them is a barrier.
-/// - A barrier over GPUs: a block's threads meet (`bar.sync`), and one thread counts the block by `atom.acq_rel.gpu`. The
-///   last block's last warp calls `fence.acq_rel.sys` and stores a word at each GPU, `st.relaxed.sys`. All blocks poll the
-///   words at home, `ld.acquire.sys`, by a warp, and meet again. So what any thread of any GPU did before is seen by all
-///   threads of all GPUs behind it. A block that has seen its own GPU's word alone may read what its own GPU's blocks wrote.
-/// - A word has the number of its barrier, and counts of its sender: one store carries both. Two places take turns. The
-///   word of barrier e is overwritten by that of e + 2, whose sender has passed e + 1, where all blocks of this GPU had
-///   arrived: they had read e.
-/// - A barrier of the GPU's own blocks: `atom.acq_rel.gpu` on a counter that only grows, which blocks poll by
-///   `ld.acquire.gpu`.
-/// - Counters that all blocks change are touched by atomics of device scope. The last block that arrives reads and resets
-///   the lengths of the lists: the others have counted before, and count again behind the barrier.
-/// - The abort word is host memory. One warp of a GPU's first block reads it, in waits, and tells the other blocks by a word
-/// of the
-///   GPU (relaxed: a block that sees it leaves, and orders nothing).
+/// - An entry is one store of 16 bytes, `st.relaxed.sys.b128`, and has the number of its barrier. Its reader knows from the
+///   barrier how many entries there are, and polls each, `ld.relaxed.sys.b128`, until it has that number.
+/// - A barrier over GPUs: a block's threads meet (`bar.sync`), and lanes of one warp add to the words: to that of the own
+/// GPU
+///   by `red.release.gpu`, to others by `red.relaxed.sys`. A warp of each block polls the words at home, `ld.acquire.sys`,
+///   and the block's threads meet again. So what a thread did before is seen by all threads of its own GPU behind the
+///   barrier. Of other GPUs a block knows what their words and entries say, and nothing else.
+/// - Two words of each GPU take turns. To the word of barrier e, others add for e + 2 once they have passed e + 1, where all
+///   blocks of this GPU had arrived: they had read e.
+/// - Entries are overwritten in the next round. Their readers meet at the barrier of the GPU's own blocks, behind which a
+/// warp
+///   of the first block calls `fence.acq_rel.sys` before it adds to others' words.
+/// - A barrier of the GPU's own blocks: `red.release.gpu` on a counter that only grows, which blocks poll by
+/// `ld.acquire.gpu`.
+/// - Places in a list come from a counter of the sender. Its first block resets the counter behind the barrier that carries
+///   the lengths: all blocks have their places then, and take others behind the next barrier.
+/// - The abort word is host memory. The first block of a GPU reads it while it waits, and tells the other blocks by a word
+/// of
+///   the GPU (relaxed: a block that sees it leaves, and orders nothing).
 #pragma once
 
 #include <cstddef>
@@ -55,72 +66,32 @@ constexpr std::uint32_t TeamRoundEdges(std::size_t devices) {
   constexpr std::size_t kFew = 8;
   return static_cast<std::uint32_t>(devices <= kFew ? kRoundsPolicy.wide : kRoundsPolicy.wide * kFew / devices);
 }
-/// Bytes of a list's entry whose message has so many: a number of a vertex, and the message.
-constexpr std::size_t TeamEntryBytes(std::size_t message) { return message <= 4 ? 8 : 16; }
-
-/// What a GPU tells all others of its frontier, in the word of a barrier. Edges beyond kMaxEdges count as so many.
-struct TeamFrontier {
-  static constexpr unsigned kEpochBits = 16;                         ///< of the barrier's number
-  static constexpr unsigned kActiveBits = 18;                        ///< of `active`
-  static constexpr unsigned kEdgeBits = 28;                          ///< of `edges`
-  static constexpr std::uint32_t kMaxEdges = (1u << kEdgeBits) - 1;  ///< see above
-  std::uint32_t active = 0;  ///< vertices: at most TeamRoundEdges, as many as edges of the round before
-  std::uint64_t edges = 0;   ///< of these
-  bool wide = false;         ///< one of them has a long row, or all have too many edges
-  bool stop = false;         ///< the host has asked for a stop
-
-  /// The word of a barrier.
-  CHATTY_FN std::uint64_t Pack(std::uint32_t epoch) const {
-    const std::uint64_t bounded = edges < kMaxEdges ? edges : kMaxEdges;
-    return (epoch & ((1u << kEpochBits) - 1)) | std::uint64_t{stop} << kEpochBits | std::uint64_t{wide} << (kEpochBits + 1) |
-           std::uint64_t{active} << (kEpochBits + 2) | bounded << (kEpochBits + 2 + kActiveBits);
-  }
-  /// Adds what a word says.
-  CHATTY_FN void Add(std::uint64_t word) {
-    stop = stop || (word >> kEpochBits & 1) != 0;
-    wide = wide || (word >> (kEpochBits + 1) & 1) != 0;
-    active += ActiveIn(word);
-    edges += word >> (kEpochBits + 2 + kActiveBits);
-  }
-  /// Its sender's active vertices.
-  CHATTY_FN static std::uint32_t ActiveIn(std::uint64_t word) {
-    return static_cast<std::uint32_t>(word >> (kEpochBits + 2)) & ((1u << kActiveBits) - 1);
-  }
-};
-static_assert(TeamFrontier::kEpochBits + 2 + TeamFrontier::kActiveBits + TeamFrontier::kEdgeBits == 64);
-static_assert(kRoundsPolicy.wide < 1u << TeamFrontier::kActiveBits);
-
-/// The length of a list, in the word of a barrier.
-struct TeamListLength {
-  /// The word.
-  CHATTY_FN static std::uint64_t Pack(std::uint32_t epoch, std::uint32_t entries) {
-    return (epoch & ((1u << TeamFrontier::kEpochBits) - 1)) | std::uint64_t{entries} << TeamFrontier::kEpochBits;
-  }
-  /// The entries.
-  CHATTY_FN static std::uint32_t In(std::uint64_t word) {
-    return static_cast<std::uint32_t>(word >> TeamFrontier::kEpochBits);
-  }
-};
-/// Whether a word is of this barrier.
-CHATTY_FN bool IsOfBarrier(std::uint64_t word, std::uint32_t epoch) {
-  return ((word ^ epoch) & ((1u << TeamFrontier::kEpochBits) - 1)) == 0;
-}
+/// Bytes of a list's entry: the number of a vertex, that of a barrier, and a message of at most 8 bytes.
+inline constexpr std::size_t kTeamEntryBytes = 16;
 
 /// What a kernel gets of a team, by value.
 struct RoundsTeamRef {
   SymmetricRef heap;                        ///< of the devices
-  Symmetric<symmetric::RingCounter> words;  ///< of barriers: two of each device
+  Symmetric<symmetric::RingCounter> words;  ///< of barriers: two of each device; only grow
+  Symmetric<std::uint64_t> seen;            ///< of a device: the words when its last kernel ended
+  Symmetric<std::uint64_t> blocks;          ///< of each device, with the barrier before which its kernel began
   Symmetric<std::byte> lists;               ///< at the owner: one of each sender
   std::uint32_t capacity = 0;               ///< entries of each list: most edges of a round
-  std::uint32_t entry_bytes = 0;            ///< TeamEntryBytes
 
-  /// The word that `from` writes at `to` for a barrier.
-  CHATTY_FN std::uint64_t* Word(std::uint32_t epoch, std::uint32_t from, std::uint32_t to) const {
-    return &heap.At(words, to)[(epoch & 1) * heap.size + from].count;
+  /// The word to which the blocks of `from` add at `to`, for a barrier.
+  CHATTY_FN unsigned long long* Word(std::uint32_t epoch, std::uint32_t from, std::uint32_t to) const {
+    static_assert(sizeof(unsigned long long) == sizeof(std::uint64_t));
+    return reinterpret_cast<unsigned long long*>(&heap.At(words, to)[(epoch & 1) * heap.size + from].count);
   }
+  /// Of this device: the words of barriers of that parity from `from`, when its last kernel ended.
+  CHATTY_FN std::uint64_t* Seen(unsigned parity, std::uint32_t from) const {
+    return heap.At(seen, heap.me) + (parity * heap.size + from);
+  }
+  /// At `to`: the number of the first barrier of the kernel of `from`, and its blocks in the lower half.
+  CHATTY_FN std::uint64_t* Blocks(std::uint32_t from, std::uint32_t to) const { return heap.At(blocks, to) + from; }
   /// The list from one device to another.
   CHATTY_FN std::byte* List(std::uint32_t from, std::uint32_t to) const {
-    return heap.At(lists, to) + std::uint64_t{from} * capacity * entry_bytes;
+    return heap.At(lists, to) + std::size_t{from} * capacity * kTeamEntryBytes;
   }
 };
 
@@ -133,14 +104,14 @@ struct TeamTraffic {
 /// The memory that devices share which make rounds together. The devices must outlive it.
 class RoundsTeam {
  public:
-  /// For messages of so many bytes. Throws as SymmetricHeap.
-  RoundsTeam(std::span<Device* const> devices, std::size_t message_bytes);
+  /// Throws as SymmetricHeap. Links between devices execute atomics (Device::HasNativeAtomics).
+  explicit RoundsTeam(std::span<Device* const> devices);
   /// Ends and awaits what a failed run has left on the devices: a kernel may still write to another device's memory.
   ~RoundsTeam();
   RoundsTeam(const RoundsTeam&) = delete;
   RoundsTeam& operator=(const RoundsTeam&) = delete;
   /// Bytes on each of so many devices.
-  static std::uint64_t Bytes(std::size_t devices, std::size_t message_bytes);
+  static std::uint64_t Bytes(std::size_t devices);
 
   std::size_t size() const { return heap_.size(); }  ///< devices
   /// Devices of the team that share one GPU with this one, itself included.

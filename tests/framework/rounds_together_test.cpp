@@ -1,3 +1,8 @@
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
 #include "../prebuilt_programs.h"
 #include "chatty/core/memory_resources.h"
 #include "chatty/framework/fused/cuda/rounds_memory.h"
@@ -28,7 +33,7 @@ void Runs(bool together) {
   const std::uint64_t bytes = fused::cuda::RoundsBytes<P>(part, rows);
   EXPECT_EQ(bytes > 0, together);
   if (together) {
-    EXPECT_GT(bytes, fused::RoundsTeam::Bytes(2, sizeof(Slot<MessageOf<P>>)));
+    EXPECT_GT(bytes, fused::RoundsTeam::Bytes(2));
   }
   part.forward.built = false;
   EXPECT_EQ(fused::cuda::RoundsBytes<P>(part, rows), 0u) << "rounds only pull";
@@ -56,64 +61,52 @@ TEST(RoundsTeam, WhichProgramsItRuns) {
   Runs<Cdlp>(false);                     // all messages, not combined
 }
 
-TEST(RoundsTeam, AWordCarriesItsBarrierAndCounts) {
-  using fused::TeamFrontier;
-  TeamFrontier mine, sum;
-  mine.active = kRoundsPolicy.wide;
-  mine.edges = 12345678;
-  const std::uint64_t word = mine.Pack(65535);
-  EXPECT_TRUE(fused::IsOfBarrier(word, 65535));
-  EXPECT_FALSE(fused::IsOfBarrier(word, 65533));
-  EXPECT_TRUE(fused::IsOfBarrier(mine.Pack(65536 + 7), 65536 + 7));  // numbers wrap
-  EXPECT_FALSE(fused::IsOfBarrier(0, 1));                            // memory at first
-  EXPECT_EQ(TeamFrontier::ActiveIn(word), kRoundsPolicy.wide);
-  sum.Add(word);
-  EXPECT_EQ(sum.active, mine.active);
-  EXPECT_EQ(sum.edges, mine.edges);
-  EXPECT_FALSE(sum.wide || sum.stop);
-  mine = {};
-  mine.edges = ~std::uint64_t{0};  // counts as more than any round may have
-  mine.wide = true;
-  sum.Add(mine.Pack(1));
-  EXPECT_TRUE(sum.wide);
-  EXPECT_FALSE(sum.stop);
-  EXPECT_EQ(sum.edges, 12345678 + std::uint64_t{TeamFrontier::kMaxEdges});
-  EXPECT_EQ(sum.active, kRoundsPolicy.wide);
-  mine = {};
-  mine.stop = true;
-  sum.Add(mine.Pack(2));
-  EXPECT_TRUE(sum.stop);
-  const std::uint64_t length = fused::TeamListLength::Pack(65536 + 3, kRoundsPolicy.wide);
-  EXPECT_TRUE(fused::IsOfBarrier(length, 3));
-  EXPECT_EQ(fused::TeamListLength::In(length), kRoundsPolicy.wide);
-}
-
 TEST(RoundsTeam, MemoryIsWhatItTakes) {
   for (const std::size_t count : {1u, 2u, 9u, 20u}) {
-    for (const std::size_t message : {4u, 8u}) {
-      std::vector<std::unique_ptr<Device>> devices = OpenDevices(ParseDevices("host:" + std::to_string(count)), 1);
-      CountingMemory counting(devices[0]->memory());
-      devices[0]->set_memory(&counting);
-      std::vector<Device*> pointers;
-      pointers.reserve(devices.size());
-      for (const auto& device : devices) pointers.push_back(device.get());
-      {
-        fused::RoundsTeam team(pointers, message);
-        EXPECT_EQ(counting.live_bytes(), fused::RoundsTeam::Bytes(count, message));
-        EXPECT_GE(team.ref(0).capacity, kRoundsPolicy.narrow_edges / 4);
-        EXPECT_LE(team.ref(0).capacity * count, kRoundsPolicy.wide * std::size_t{8});
-        EXPECT_EQ(team.SharingWith(0), 1u);
-      }
-      EXPECT_EQ(counting.live_bytes(), 0u);
+    std::vector<std::unique_ptr<Device>> devices = OpenDevices(ParseDevices("host:" + std::to_string(count)), 1);
+    CountingMemory counting(devices[0]->memory());
+    devices[0]->set_memory(&counting);
+    std::vector<Device*> pointers;
+    pointers.reserve(devices.size());
+    for (const auto& device : devices) pointers.push_back(device.get());
+    {
+      fused::RoundsTeam team(pointers);
+      EXPECT_EQ(counting.live_bytes(), fused::RoundsTeam::Bytes(count));
+      EXPECT_GE(team.ref(0).capacity, kRoundsPolicy.narrow_edges / 4);
+      EXPECT_LE(team.ref(0).capacity * count, kRoundsPolicy.wide * std::size_t{8});
+      EXPECT_EQ(team.SharingWith(0), 1u);
     }
+    EXPECT_EQ(counting.live_bytes(), 0u);
   }
+}
+
+// No two arrays of a team overlap, and each is the sender's own.
+TEST(RoundsTeam, PlacesAreApart) {
+  std::vector<std::unique_ptr<Device>> devices = OpenDevices(ParseDevices("host:3"), 1);
+  Device* const pointers[] = {devices[0].get(), devices[1].get(), devices[2].get()};
+  fused::RoundsTeam team(pointers);
+  const fused::RoundsTeamRef ref = team.ref(1);
+  std::vector<std::pair<const std::byte*, std::size_t>> places;
+  const auto add = [&](const void* at, std::size_t bytes) { places.emplace_back(static_cast<const std::byte*>(at), bytes); };
+  for (std::uint32_t from = 0; from < 3; ++from) {
+    for (const std::uint32_t epoch : {6u, 7u}) add(ref.Word(epoch, from, 2), symmetric::kLine);
+    add(ref.Blocks(from, 2), sizeof(std::uint64_t));
+    add(ref.List(from, 2), ref.capacity * fused::kTeamEntryBytes);
+  }
+  for (const unsigned parity : {0u, 1u}) {
+    for (std::uint32_t from = 0; from < 3; ++from) add(team.ref(2).Seen(parity, from), sizeof(std::uint64_t));
+  }
+  std::sort(places.begin(), places.end());
+  for (std::size_t i = 1; i < places.size(); ++i) EXPECT_LE(places[i - 1].first + places[i - 1].second, places[i].first);
+  EXPECT_EQ(ref.Word(6, 0, 2), ref.Word(8, 0, 2));
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(ref.List(1, 2)) % fused::kTeamEntryBytes, 0u);  // one store each
 }
 
 // A run after a whole one goes on with the barriers' numbers; after a failed one they begin anew, and old words are gone.
 TEST(RoundsTeam, BarriersBeginAnewAfterAFailure) {
   std::vector<std::unique_ptr<Device>> devices = OpenDevices(ParseDevices("host:2"), 1);
   Device* const pointers[] = {devices[0].get(), devices[1].get()};
-  fused::RoundsTeam team(pointers, 4);
+  fused::RoundsTeam team(pointers);
   const fused::RoundsTeamRef ref = team.ref(0);
   *ref.Word(5, 0, 1) = 5;
   team.SetEpoch(0, 5);

@@ -1,9 +1,10 @@
 /* A model of the rounds that GPUs make together (framework/fused/rounds_team.h), for the model checker Spin (G. J. Holzmann,
  * 1997). `check` in this folder runs it. Comments say what of the code each part models.
  *
- * A GPU has BLOCKS blocks. A round has a barrier over all blocks of all GPUs, whose words carry frontiers; messages, each a
- * place of a list at its owner; a barrier whose words carry the lists' lengths; deliveries, with a barrier of the GPU's own
- * blocks where there was any; updates, which choose the next frontier. Properties:
+ * A GPU has BLOCKS blocks. A round has a barrier over all blocks of all GPUs, to whose words blocks add their frontiers;
+ * messages, each an entry of a list at its owner; a barrier to whose words blocks add how many of these they have put into
+ * the list; deliveries, with a barrier of the GPU's own blocks where there was any; updates, which choose the next frontier.
+ * Properties:
  *
  * - All blocks of all GPUs decide alike in each round (assertion in Decide).
  * - A block takes from lists what was sent in this round, and all of it is delivered before any update (assertions in Receive
@@ -11,7 +12,8 @@
  * - Nothing waits for ever: all blocks leave (Spin's check of end states).
  *
  * Every access to memory that others share is a step of the model, and all have one order: the memory orders of the code are
- * not a part of it. FAULT plants a mistake that Spin must find. */
+ * not a part of it. But an entry may be seen later than the word that counts it, as the code allows. FAULT plants a mistake
+ * that Spin must find. */
 
 #ifndef DEVICES
 #define DEVICES 2
@@ -29,24 +31,23 @@
 #define ONE_WORD 1          /* the words of all barriers have one place */
 #define NO_HOME_BARRIER 2   /* blocks update without waiting for the other blocks' deliveries */
 #define NO_FIRST_BARRIER 3  /* a GPU follows its edges before all know what all have */
-#define FIRST_BLOCK_SAYS 4  /* the first block that arrives writes the words */
+#define EARLY_RESET 4       /* places in lists begin anew before all blocks have theirs */
+#define NO_TAGS 5           /* an entry is taken without a look at the barrier's number in it */
 #ifndef FAULT
 #define FAULT 0
 #endif
 
-/* The number of a barrier in a word, modulo 2^16 in the code: devices are at most one barrier apart. */
-#define NUMBERS 4
-
 #if FAULT == ONE_WORD
 #define SLOT(e) 0
+#define TURNS(e) (e)
 #else
 #define SLOT(e) ((e) % 2)
+#define TURNS(e) (((e) + 1) / 2)
 #endif
-/* Words at `to`: their barrier and what they carry, which one store writes. */
+/* Words at `to`: arrivals, and the counts that came with them. They only grow: blocks subtract what they have seen. */
 #define WORD(e, from, to) ((SLOT(e) * DEVICES + (from)) * DEVICES + (to))
-byte number[2 * DEVICES * DEVICES], carried[2 * DEVICES * DEVICES];
-/* TeamRoundCounters, and RoundCounts::active. */
-byte arrived[DEVICES], passed[DEVICES], frontier[DEVICES];
+byte arrived[2 * DEVICES * DEVICES], carried[2 * DEVICES * DEVICES];
+byte passed[DEVICES]; /* TeamRoundCounters */
 #define PAIR(from, to) ((from) * DEVICES + (to))
 byte listed[DEVICES * DEVICES];
 /* Lists: the round that each place is of, from 1. */
@@ -58,40 +59,35 @@ byte list[DEVICES * DEVICES * PLACES];
 byte decided[ROUNDS + 1]; /* 0: by no block; 1: to leave; 2: to go on */
 byte sent_to[DEVICES], delivered[DEVICES];
 
-/* Meet. `mine`: what the word to each device carries, which the last block reads when all have arrived. */
+/* Arrive. A block adds to the word at each device: what it has put into the list there, or its part of the frontier. */
 inline Arrive(lengths) {
   epoch++;
-  atomic {
-    arrived[me]++;
-#if FAULT == FIRST_BLOCK_SAYS
-    says = (arrived[me] == 1);
-    if :: arrived[me] == BLOCKS -> arrived[me] = 0 :: else fi
-#else
-    says = (arrived[me] == BLOCKS);
-    if :: says -> arrived[me] = 0 :: else fi
-#endif
-  }
-  if
-  :: says ->
-    for (q : 0 .. DEVICES - 1) {
-      if
-      :: lengths -> atomic { value = listed[PAIR(me, q)]; listed[PAIR(me, q)] = 0 }
-      :: else -> value = frontier[me]
-      fi;
-      skip;
-      d_step { number[WORD(epoch, me, q)] = epoch % NUMBERS; carried[WORD(epoch, me, q)] = value }
-    }
-  :: else
-  fi
-}
-inline AwaitAll() {
-  sum = 0;
   for (q : 0 .. DEVICES - 1) {
-    atomic {
-      number[WORD(epoch, q, me)] == epoch % NUMBERS ->
-      got[q] = carried[WORD(epoch, q, me)];
+    d_step {
+      arrived[WORD(epoch, me, q)]++;
+      carried[WORD(epoch, me, q)] = carried[WORD(epoch, me, q)] + (lengths -> sent[q] : found);
+      sent[q] = 0
+    }
+  }
+}
+/* Await: got[q] is what a GPU's blocks have added. The block reads all words in one step, when all blocks have arrived: a word
+ * that changes before would have it wait for ever, which is an end state that Spin reports. */
+#define THERE(q) (arrived[WORD(epoch, q, me)] == BLOCKS * TURNS(epoch))
+#if DEVICES > 2
+#define ALL_THERE (THERE(0) && THERE(1) && THERE(2))
+#else
+#define ALL_THERE (THERE(0) && THERE(1))
+#endif
+inline AwaitAll() {
+  d_step {
+    ALL_THERE ->
+    sum = 0;
+    for (q : 0 .. DEVICES - 1) {
+      got[q] = carried[WORD(epoch, q, me)] - seen[SLOT(epoch) * DEVICES + q];
+      seen[SLOT(epoch) * DEVICES + q] = carried[WORD(epoch, q, me)];
       sum = sum + got[q]
     }
+    q = 0
   }
 }
 
@@ -104,9 +100,15 @@ inline Decide() {
   }
 }
 
-proctype Block(byte me; byte rank) {
-  byte epoch = 0, round = 0, homes = 0, q, i, value, sum, to, got[DEVICES];
-  bool says, leaves;
+#if FAULT == NO_TAGS
+#define TAGGED(from, i) true
+#else
+#define TAGGED(from, i) (PLACE(from, me, i) == round + 1)
+#endif
+
+proctype Block(byte me; byte rank; byte found) {
+  byte epoch = 0, round = 0, homes = 0, q, i, value, sum, to, got[DEVICES], sent[DEVICES], seen[2 * DEVICES];
+  bool leaves, late;
   do
   :: true ->
 #if FAULT != NO_FIRST_BARRIER
@@ -118,26 +120,42 @@ proctype Block(byte me; byte rank) {
     leaves = (round == ROUNDS);
     if :: leaves -> break :: else fi;
 #endif
-    /* FollowEdges: messages to others, if this device has a frontier. The update comes later, and chooses the next. */
+    /* FollowEdges: messages to others, if the block has a part of the frontier. Others may see the last one late. */
     to = (me + 1) % DEVICES;
     for (i : 1 .. MESSAGES) {
       if
-      :: frontier[me] > 0 ->
+      :: found > 0 ->
         atomic { value = listed[PAIR(me, to)]; listed[PAIR(me, to)]++ }
-        d_step { PLACE(me, to, value) = round + 1; sent_to[to]++ }
+        d_step { sent_to[to]++; sent[to]++ }
+        if
+        :: d_step { PLACE(me, to, value) = round + 1 }
+        :: i == MESSAGES -> late = true
+        fi
       :: true
       fi
     }
     skip;
-    d_step { to = 0; i = 0; value = 0 };
+    d_step { to = 0; i = 0 };
+#if FAULT == EARLY_RESET
+    if :: rank == 0 -> d_step { for (q : 0 .. DEVICES - 1) { listed[PAIR(me, q)] = 0 }; q = 0 } :: else fi;
+#endif
     Arrive(true);
+    if
+    :: late -> d_step { PLACE(me, (me + 1) % DEVICES, value) = round + 1; late = false }
+    :: else
+    fi;
+    value = 0;
     AwaitAll();
+#if FAULT != EARLY_RESET
+    /* The first block: all have their places. */
+    if :: rank == 0 -> d_step { for (q : 0 .. DEVICES - 1) { listed[PAIR(me, q)] = 0 }; q = 0 } :: else fi;
+#endif
     /* Receive: each block has its places. */
     for (q : 0 .. DEVICES - 1) {
       i = rank;
       do
       :: i < got[q] ->
-        d_step { assert(PLACE(q, me, i) == round + 1); delivered[me]++ }
+        d_step { TAGGED(q, i) -> assert(PLACE(q, me, i) == round + 1); delivered[me]++ }
         i = i + BLOCKS
       :: else -> break
       od
@@ -151,18 +169,14 @@ proctype Block(byte me; byte rank) {
     :: else
     fi;
 #endif
-    /* UpdateListed: all messages of the round are there. One block's updates decide whether there is a next frontier. */
+    /* UpdateListed: all messages of the round are there. The block's updates decide its part of the next frontier. */
     skip;
     d_step { assert(delivered[me] == sent_to[me]) }
-    if
-    :: rank == 0 ->
-      if :: frontier[me] = 0 :: frontier[me] = 1 fi
-    :: else
-    fi;
+    if :: found = 0 :: found = 1 fi;
     skip;
     d_step {
       round++;
-      sum = 0; q = 0; i = 0; value = 0; says = false; leaves = false;
+      sum = 0; q = 0; i = 0; value = 0; leaves = false;
       got[0] = 0; got[1] = 0
 #if DEVICES > 2
       ; got[2] = 0
@@ -172,11 +186,13 @@ proctype Block(byte me; byte rank) {
 }
 
 init {
-  byte d, b;
+  byte d, b, part;
   atomic {
     for (d : 0 .. DEVICES - 1) {
-      if :: frontier[d] = 0 :: frontier[d] = 1 fi;
-      for (b : 0 .. BLOCKS - 1) { run Block(d, b) }
+      for (b : 0 .. BLOCKS - 1) {
+        if :: part = 0 :: part = 1 fi;
+        run Block(d, b, part)
+      }
     }
   }
 }

@@ -27,6 +27,10 @@ namespace detail {
 __device__ inline void AddRelease(unsigned long long* word, unsigned long long value) {
   asm volatile("red.release.gpu.global.add.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(word)), "l"(value) : "memory");
 }
+/// On a word that any GPU has, over a link that executes atomics. Orders nothing.
+__device__ inline void AddAtPeer(unsigned long long* word, unsigned long long value) {
+  asm volatile("red.relaxed.sys.global.add.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(word)), "l"(value) : "memory");
+}
 __device__ inline unsigned long long LoadAcquire(const unsigned long long* word) {
   unsigned long long value;
   asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(__cvta_generic_to_global(word)) : "memory");

@@ -43,12 +43,6 @@ inline constexpr std::uint32_t kRoundsPerStopCheck = 64;
 struct RoundCounts {
   std::uint32_t spilled = 0;  ///< active vertices in the list of all blocks
   std::uint32_t touched = 0;  ///< vertices with a message for which a block's list had no room
-  /// @{
-  /// Of several GPUs, each of which sends its own to the others.
-  std::uint32_t active = 0;      ///< vertices of the next frontier
-  std::uint32_t stop = 0;        ///< the host has asked for a stop
-  unsigned long long edges = 0;  ///< of these vertices
-  /// @}
 };
 
 /// What the kernel reports, and what it gets of the first frontier. Zero at first.

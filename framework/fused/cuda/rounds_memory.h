@@ -47,9 +47,8 @@ struct alignas(16) ActiveVertex {
 
 /// Counters of a GPU in rounds of several.
 struct TeamRoundCounters {
-  alignas(128) std::uint32_t arrived = 0;  ///< blocks at a barrier over GPUs
-  alignas(128) std::uint32_t passed = 0;   ///< blocks at the GPU's own barriers: only grows
-  alignas(128) std::uint32_t aborted = 0;  ///< the run has failed on a device, which a warp has read in host memory
+  alignas(128) unsigned long long passed = 0;  ///< arrivals at barriers of the GPU's own blocks: only grow
+  alignas(128) std::uint32_t aborted = 0;      ///< the run has failed on a device, which a block has read in host memory
   alignas(128) std::uint32_t listed[kMaxDevices] = {};  ///< entries of this round's lists
   unsigned long long sent[kMaxDevices] = {};            ///< entries of all rounds
   unsigned long long crossed[kMaxDevices] = {};         ///< edges of all rounds
@@ -62,7 +61,7 @@ std::uint64_t RoundsBytes(const PartShape& part, RowOptions rows) {
   if (!(together || alone) || !part.forward.built) return 0;
   const std::uint64_t lists = kRoundEdges * (sizeof(ActiveVertex) + sizeof(LocalId)) + 1024;
   if (!together) return lists;
-  return lists + sizeof(TeamRoundCounters) + RoundsTeam::Bytes(part.parts, sizeof(Slot<MessageOf<P>>));
+  return lists + sizeof(TeamRoundCounters) + RoundsTeam::Bytes(part.parts);
 }
 
 }  // namespace chatty::fused::cuda

@@ -31,134 +31,145 @@ namespace detail {
 
 /// What a block of the kernel shares.
 struct TeamRoundShared {
+  /// What all blocks of a GPU have added to the word of a barrier.
+  struct Sums {
+    unsigned vertices;  ///< active ones, or entries of the list from that GPU
+    unsigned edges;     ///< of these vertices
+    unsigned spilled;   ///< of the own GPU: items in the list of all blocks
+    bool stop;          ///< the host has asked for a stop
+  };
   RoundShared lists;
-  std::uint64_t words[kMaxDevices];     ///< of the last barrier
-  std::uint64_t own_word;               ///< this GPU's of the last barrier that carries frontiers
-  LocalId halo_begin[kMaxDevices + 1];  ///< as GraphRef has them
-  unsigned long long crossed[kMaxDevices];
-  bool met, met_at_home;
+  Sums sums[kMaxDevices];                   ///< of the last barrier
+  unsigned long long seen[2][kMaxDevices];  ///< words of the last two barriers
+  unsigned blocks[kMaxDevices];             ///< of each GPU
+  LocalId halo_begin[kMaxDevices + 1];      ///< as GraphRef has them
+  unsigned sent[kMaxDevices];               ///< entries of this round's lists, by owner
+  unsigned long long sent_before[kMaxDevices], crossed[kMaxDevices];
 };
+/// The warp that arrives at barriers and polls: the one that has work last.
+inline constexpr unsigned kBarrierWarp = kRoundWarps - 1;
 
-/// An entry of a list in a word: a number of a vertex, and the message's bytes.
+/// Stores an entry of a list: the number of the vertex in the border of its owner, the barrier, and the message's bytes. It
+/// is one store, so whoever sees the barrier's number sees the rest.
 template <class P>
-using TeamEntry = std::conditional_t<TeamEntryBytes(sizeof(Slot<MessageOf<P>>)) == 8, std::uint64_t, uint4>;
-
-template <class P>
-__device__ __forceinline__ TeamEntry<P> PackEntry(std::uint32_t index, const MessageOf<P>& message) {
+__device__ __forceinline__ void StoreEntry(std::byte* entry, std::uint32_t index, std::uint32_t epoch,
+                                           const MessageOf<P>& message) {
   Slot<MessageOf<P>> slot{};
   slot.message = message;
-  std::uint32_t words[sizeof(slot) / 4];
-  memcpy(words, &slot, sizeof(slot));
-  if constexpr (sizeof(slot) == 4) {
-    return index | std::uint64_t{words[0]} << 32;
-  } else {
-    return make_uint4(index, 0, words[0], words[1]);
-  }
+  std::uint64_t bytes = 0;
+  static_assert(sizeof(slot) <= sizeof(bytes));
+  memcpy(&bytes, &slot, sizeof(slot));
+  chatty::detail::StorePair(entry, index | std::uint64_t{epoch} << 32, bytes);
 }
+/// Loads an entry. Returns whether it is of this barrier.
 template <class P>
-__device__ __forceinline__ std::uint32_t IndexIn(const TeamEntry<P>& entry) {
-  if constexpr (std::is_same_v<TeamEntry<P>, uint4>) {
-    return entry.x;
-  } else {
-    return static_cast<std::uint32_t>(entry);
-  }
-}
-template <class P>
-__device__ __forceinline__ MessageOf<P> MessageIn(const TeamEntry<P>& entry) {
+__device__ __forceinline__ bool LoadEntry(const std::byte* entry, std::uint32_t epoch, std::uint32_t* index,
+                                          MessageOf<P>* message) {
+  const ulonglong2 words = chatty::detail::LoadPair(entry);
+  *index = static_cast<std::uint32_t>(words.x);
   Slot<MessageOf<P>> slot;
-  if constexpr (std::is_same_v<TeamEntry<P>, uint4>) {
-    const std::uint32_t words[2] = {entry.z, entry.w};
-    memcpy(&slot, words, sizeof(slot));
-  } else {
-    const auto word = static_cast<std::uint32_t>(entry >> 32);
-    memcpy(&slot, &word, sizeof(slot));
-  }
-  return slot.message;
+  memcpy(&slot, &words.y, sizeof(slot));
+  *message = slot.message;
+  return static_cast<std::uint32_t>(words.x >> 32) == epoch;
 }
 
-/// Whether the run has failed on a device. The GPU's first block reads the abort word, by one of its warps.
+/// Whether the run has failed on a device. The GPU's first block reads the abort word, and tells the others.
 template <class P>
 __device__ __forceinline__ bool HasFailed(const TeamRoundsRef<P>& a) {
   std::uint32_t* const aborted = &a.counters->aborted;
   if (blockIdx.x == 0 && chatty::detail::LoadRelaxed(a.team.heap.abort) != 0) atomicExch(aborted, 1u);
   return atomics::Load(aborted) != 0;
 }
-/// Looks between two of HasFailed.
-inline constexpr unsigned kLooks = 256;
 
-/// The warp that waits for others: the one that has work last.
-inline constexpr unsigned kMeetWarp = kRoundWarps - 1;
-
-/// The block arrives at a barrier over all GPUs. count() counts what the block has done, called by one thread when all have
-/// come. word_to(device) is the word for a device, called by a lane of the last block, which has seen what all blocks of the
-/// GPU did. All threads call it.
-template <class P, class Count, class WordTo>
-__device__ __forceinline__ void Arrive(const TeamRoundsRef<P>& a, std::uint32_t epoch, const Count& count,
-                                       const WordTo& word_to) {
-  using steps::cuda::Lane;
-  __syncthreads();
-  if (steps::cuda::Warp() != kMeetWarp) return;
-  unsigned is_last = 0;
-  if (Lane() == 0) {
-    count();
-    std::uint32_t* const arrived = &a.counters->arrived;
-    is_last = chatty::detail::CountArrival(arrived) + 1 == gridDim.x ? 1 : 0;
-    if (is_last != 0) {
-      ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>(*arrived).store(0, ::cuda::memory_order_relaxed);
+/// Polls until arrived() is true of all lanes of the warp. Returns false if the run has failed: a block that has left does
+/// not arrive. All lanes call it.
+template <class P, class Arrived>
+__device__ __forceinline__ bool Poll(const TeamRoundsRef<P>& a, const Arrived& arrived) {
+  constexpr unsigned kPollsPerAbortCheck = 256;
+  for (unsigned tries = 1; !__all_sync(steps::cuda::kFull, arrived()); ++tries) {
+    if (tries % kPollsPerAbortCheck == 0 && __any_sync(steps::cuda::kFull, steps::cuda::Lane() == 0 && HasFailed(a))) {
+      return false;
     }
   }
-  is_last = __shfl_sync(steps::cuda::kFull, is_last, 0);
-  __syncwarp();  // what the first lane has acquired comes before the others' loads
-  if (is_last == 0) return;
-  for (std::uint32_t device = Lane(); device < a.team.heap.size; device += 32) {
-    const std::uint64_t word = word_to(device);
-    chatty::detail::FenceAcqRel();
-    chatty::detail::StoreRelaxed(a.team.Word(epoch, a.team.heap.me, device), word);
+  return true;
+}
+
+/// The block arrives at a barrier over all GPUs. sums_for(device): what it adds to the word there, called by a lane when all
+/// threads have come. All threads call it.
+template <class P, class SumsFor>
+__device__ __forceinline__ void Arrive(const TeamRoundsRef<P>& a, std::uint32_t epoch, const SumsFor& sums_for) {
+  const SymmetricRef& heap = a.team.heap;
+  __syncthreads();
+  if (steps::cuda::Warp() != kBarrierWarp) return;
+  for (std::uint32_t device = steps::cuda::Lane(); device < heap.size; device += 32) {
+    const BlockSums sums = sums_for(device);
+    if (device == heap.me) {
+      AddRelease(a.team.Word(epoch, device, device), sums.Pack());
+    } else {
+      AddAtPeer(a.team.Word(epoch, heap.me, device), sums.Pack());
+    }
   }
 }
 
-/// Waits for the words of `count` devices from `first` on, and puts them into `words`, in shared memory, which no thread
-/// reads since Arrive. All blocks of a GPU have arrived once its own word is there. `met`: of the block. Returns false if
-/// the run has failed. All threads call it.
+/// Learns how many blocks each GPU has. Returns false if the run has failed. All threads call it.
 template <class P>
-__device__ __forceinline__ bool Await(const TeamRoundsRef<P>& a, std::uint32_t epoch, std::uint32_t first,
-                                      std::uint32_t count, std::uint64_t* words, bool* met) {
-  if (steps::cuda::Warp() == kMeetWarp) {
-    bool there = true;
-    for (std::uint32_t i = steps::cuda::Lane(); i < count; i += 32) {
-      std::uint64_t word = 0;
-      for (unsigned tries = 1; there; ++tries) {
-        word = chatty::detail::LoadAcquire(a.team.Word(epoch, first + i, a.team.heap.me));
-        if (IsOfBarrier(word, epoch)) break;
-        if (tries % kLooks == 0) there = !HasFailed(a);
+__device__ __forceinline__ bool LearnBlocks(const TeamRoundsRef<P>& a, TeamRoundShared& shared) {
+  const SymmetricRef& heap = a.team.heap;
+  bool there = true;
+  if (steps::cuda::Warp() == kBarrierWarp) {
+    for (std::uint32_t base = 0; there && base < heap.size; base += 32) {
+      const std::uint32_t device = base + steps::cuda::Lane();
+      there = Poll(a, [&] {
+        if (device >= heap.size) return true;
+        const std::uint64_t word = chatty::detail::LoadRelaxed(a.team.Blocks(device, heap.me));
+        shared.blocks[device] = static_cast<unsigned>(word);
+        return word >> 32 == a.epoch + 1;
+      });
+    }
+  }
+  return __syncthreads_and(there) != 0;
+}
+
+/// Waits until all blocks of all GPUs have arrived; shared.sums is then what they have added. `spilled`: the length of the
+/// list of all blocks, which is read if a block spills. Returns false if the run has failed. All threads call it.
+template <class P>
+__device__ __forceinline__ bool Await(const TeamRoundsRef<P>& a, TeamRoundShared& shared, std::uint32_t epoch,
+                                      const std::uint32_t* spilled) {
+  const SymmetricRef& heap = a.team.heap;
+  bool there = true;
+  if (steps::cuda::Warp() == kBarrierWarp) {
+    for (std::uint32_t base = 0; there && base < heap.size; base += 32) {
+      const std::uint32_t device = base + steps::cuda::Lane();
+      unsigned long long word = 0, added = 0;
+      there = Poll(a, [&] {
+        if (device >= heap.size) return true;
+        word = chatty::detail::LoadAcquire(a.team.Word(epoch, device, heap.me));
+        added = word - shared.seen[epoch & 1][device];
+        return BlockSums::Arrived(added) == shared.blocks[device];
+      });
+      if (device < heap.size) {
+        const BlockSums sums = BlockSums::Of(added);
+        shared.seen[epoch & 1][device] = word;
+        shared.sums[device] = {sums.vertices, sums.edges,
+                               sums.spills ? *static_cast<const volatile std::uint32_t*>(spilled) : 0, sums.stop};
       }
-      words[i] = word;
     }
-    there = __all_sync(steps::cuda::kFull, there) != 0;
-    if (steps::cuda::Lane() == 0) *met = there;
   }
-  __syncthreads();
-  return *met;
+  return __syncthreads_and(there) != 0;
 }
 
-/// The barrier of this GPU's blocks, the `number`th of the kernel from 1. Returns false if the run has failed: a block that
-/// has left does not come. All threads call it.
+/// The barrier of this GPU's blocks, the `number`th of the kernel from 1. Returns false if the run has failed. All threads
+/// call it.
 template <class P>
-__device__ __forceinline__ bool MeetAtHome(const TeamRoundsRef<P>& a, TeamRoundShared& shared, std::uint32_t number) {
+__device__ __forceinline__ bool SyncOwnGrid(const TeamRoundsRef<P>& a, std::uint32_t number) {
   __syncthreads();
-  if (threadIdx.x == kMeetWarp * 32) {
-    const ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> passed(a.counters->passed);
-    const std::uint32_t all = number * gridDim.x;
-    bool met = true;
-    passed.fetch_add(1, ::cuda::memory_order_acq_rel);
-    for (unsigned tries = 1; met && static_cast<std::int32_t>(passed.load(::cuda::memory_order_acquire) - all) < 0;
-         ++tries) {
-      if (tries % kLooks == 0) met = !HasFailed(a);
-    }
-    shared.met_at_home = met;
+  bool there = true;
+  if (steps::cuda::Warp() == kBarrierWarp) {
+    if (steps::cuda::Lane() == 0) AddRelease(&a.counters->passed, 1);
+    const unsigned long long all = static_cast<unsigned long long>(number) * gridDim.x;
+    there = Poll(a, [&] { return LoadAcquire(&a.counters->passed) >= all; });
   }
-  __syncthreads();
-  return shared.met_at_home;
+  return __syncthreads_and(there) != 0;
 }
 
 /// Whether a message to halo vertex h is sent. As a copy of a round of many launches, a monotone program's halo keeps the
@@ -180,8 +191,8 @@ __device__ __forceinline__ bool GoesOut(const StateRef<P>& s, LocalId h, const M
 
 /// Sends the messages of lanes whose edge `crosses` to halo vertex h, if it is to be sent. All lanes of the warp call it.
 template <class P>
-__device__ __forceinline__ void SendOut(const TeamRoundsRef<P>& a, TeamRoundShared& shared, bool crosses, LocalId h,
-                                        const MessageOf<P>& message) {
+__device__ __forceinline__ void SendOut(const TeamRoundsRef<P>& a, TeamRoundShared& shared, std::uint32_t epoch,
+                                        bool crosses, LocalId h, const MessageOf<P>& message) {
   using steps::cuda::kFull;
   using steps::cuda::Lane;
   unsigned rest = __ballot_sync(kFull, crosses);
@@ -199,45 +210,53 @@ __device__ __forceinline__ void SendOut(const TeamRoundsRef<P>& a, TeamRoundShar
     std::uint32_t place = 0;
     if (Lane() == 0) {
       atomicAdd(&shared.crossed[to], static_cast<unsigned long long>(__popc(all)));
-      if (sent != 0) place = atomicAdd(&a.counters->listed[to], static_cast<std::uint32_t>(__popc(sent)));
+      if (sent != 0) {
+        place = atomicAdd(&a.counters->listed[to], static_cast<std::uint32_t>(__popc(sent)));
+        atomicAdd(&shared.sent[to], static_cast<unsigned>(__popc(sent)));
+      }
     }
     place = __shfl_sync(kFull, place, 0) + __popc(sent & ((1u << Lane()) - 1));
     if ((sent >> Lane() & 1) != 0) {
-      auto* const list = reinterpret_cast<TeamEntry<P>*>(a.team.List(a.team.heap.me, to));
-      chatty::detail::StorePast(list + place, PackEntry<P>(h - shared.halo_begin[to], message));
+      StoreEntry<P>(a.team.List(a.team.heap.me, to) + std::size_t{place} * kTeamEntryBytes, h - shared.halo_begin[to], epoch,
+                    message);
     }
   }
 }
 
-/// Delivers the messages that other GPUs have sent, whose numbers are in the words of the last barrier. `ask`: as of
-/// DeliverAtOnce.
+/// Delivers the messages that other GPUs have sent before barrier `epoch`. `ask`: as of DeliverAtOnce. Returns false if the
+/// run has failed.
 template <class P>
-__device__ __forceinline__ void Receive(const TeamRoundsRef<P>& a, TeamRoundShared& shared, std::uint32_t* touched,
-                                        bool ask) {
+__device__ __forceinline__ bool Receive(const TeamRoundsRef<P>& a, TeamRoundShared& shared, std::uint32_t epoch,
+                                        std::uint32_t* touched, bool ask) {
   const SymmetricRef& heap = a.team.heap;
   const unsigned warps = gridDim.x * kRoundWarps, warp = steps::cuda::Warp() * gridDim.x + blockIdx.x;
   unsigned before = 0;  // warps that earlier senders' messages take
   for (std::uint32_t from = 0; from < heap.size; ++from) {
-    const std::uint32_t count = TeamListLength::In(shared.words[from]), groups = (count + 31) / 32;
-    const auto* const list = reinterpret_cast<const TeamEntry<P>*>(a.team.List(from, heap.me));
+    const std::uint32_t count = shared.sums[from].vertices, groups = (count + 31) / 32;
+    const std::byte* const list = a.team.List(from, heap.me);
     for (unsigned group = (warp + warps - before % warps) % warps; group < groups; group += warps) {
       const unsigned i = group * 32 + steps::cuda::Lane();
+      std::uint32_t index = 0;
+      MessageOf<P> message{};
+      const bool there = Poll(
+          a, [&] { return i >= count || LoadEntry<P>(list + std::size_t{i} * kTeamEntryBytes, epoch, &index, &message); });
+      if (!there) return false;
       LocalId v = 0;
       bool first = false;
       if (i < count) {
-        const TeamEntry<P> entry = chatty::detail::LoadPast(list + i);
-        v = a.s.border.vertices[a.s.border.begin[from] + IndexIn<P>(entry)];
-        first = DeliverAtOnce(a.s, v, MessageIn<P>(entry), ask);
+        v = a.s.border.vertices[a.s.border.begin[from] + index];
+        first = DeliverAtOnce(a.s, v, message, ask);
       }
       List(a, shared.lists, touched, v, first);
     }
     before += groups;
   }
+  return true;
 }
 
 }  // namespace detail
 
-/// The kernel: as many blocks on each GPU as are resident at once.
+/// The kernel: as many blocks on each GPU as are resident at once, at most BlockSums::kMaxBlocks.
 template <class P>
 __global__ void __launch_bounds__(kRoundThreads, 1)
     RoundsTogether(const __grid_constant__ TeamRoundsRef<P> a, RoundOf<P> round) {
@@ -245,45 +264,39 @@ __global__ void __launch_bounds__(kRoundThreads, 1)
   const SymmetricRef& heap = a.team.heap;
   const bool first_thread = blockIdx.x == 0 && threadIdx.x == 0;
   for (unsigned i = threadIdx.x; i <= heap.size; i += kRoundThreads) shared.halo_begin[i] = a.s.graph.halo_begin[i];
-  for (unsigned i = threadIdx.x; i < heap.size; i += kRoundThreads) shared.crossed[i] = 0;
+  for (unsigned i = threadIdx.x; i < heap.size; i += kRoundThreads) {
+    for (unsigned parity : {0u, 1u}) shared.seen[parity][i] = *a.team.Seen(parity, i);
+    shared.sent[i] = 0;
+    shared.sent_before[i] = shared.crossed[i] = 0;
+    if (blockIdx.x == 0) {
+      chatty::detail::StoreRelaxed(a.team.Blocks(heap.me, i), std::uint64_t{a.epoch + 1} << 32 | gridDim.x);
+    }
+  }
   const std::uint32_t first_index = round.index;
   steps::Counters tally;
   unsigned long long edges_touched = 0, updated = 0, edges_before = 0;
-  std::uint32_t epoch = a.epoch, home_barriers = 0;
+  std::uint32_t epoch = a.epoch, own_barriers = 0;
   unsigned room = 0;
   detail::Begin(a, shared.lists, &tally);
   for (std::uint32_t step = 0;; ++step) {
-    RoundCounts& in = a.counts[step % 3];
     ++epoch;
-    detail::Arrive(
-        a, epoch,
-        [&] {
-          const BlockSums mine = detail::FrontierOf(shared.lists, room);
-          if (mine.vertices != 0) atomicAdd(&in.active, mine.vertices);
-          if (mine.edges != 0) atomicAdd(&in.edges, static_cast<unsigned long long>(mine.edges));
-          if (mine.stop) atomicExch(&in.stop, 1u);
-        },
-        [&](std::uint32_t) {
-          const volatile RoundCounts& sums = in;
-          TeamFrontier mine;
-          mine.active = sums.active;
-          mine.edges = sums.edges;
-          mine.wide = sums.edges > kRoundEdges;
-          mine.stop = sums.stop != 0;
-          return mine.Pack(epoch);
-        });
+    detail::Arrive(a, epoch, [&](std::uint32_t) { return detail::FrontierOf(shared.lists, room); });
     detail::EmptyListed(shared.lists);
-    // What a block keeps is loaded meanwhile. The GPU's own blocks meet first: what they have spilled is then known.
+    // What a block keeps is loaded meanwhile.
     const unsigned kept = detail::Kept(shared.lists, room);
     const detail::FrontierTurn<P> turn = detail::LoadOwnTurn(a, shared.lists, kept);
-    if (!detail::Await(a, epoch, heap.me, 1, &shared.own_word, &shared.met_at_home)) return;
-    const std::uint32_t spilled = static_cast<const volatile RoundCounts&>(in).spilled;
-    const std::uint32_t own_active = TeamFrontier::ActiveIn(shared.own_word);
-    if (!detail::Await(a, epoch, 0, heap.size, shared.words, &shared.met)) return;
-    TeamFrontier sum;
-    for (std::uint32_t device = 0; device < heap.size; ++device) sum.Add(shared.words[device]);
-    if (step != 0) updated += sum.active;
-    if (sum.active == 0 || sum.stop || sum.wide || sum.edges > a.team.capacity || step == a.max_rounds) {
+    if (step == 0 && !detail::LearnBlocks(a, shared)) return;
+    if (!detail::Await(a, shared, epoch, &a.counts[step % 3].spilled)) return;
+    const std::uint32_t spilled = shared.sums[heap.me].spilled, own_active = shared.sums[heap.me].vertices;
+    std::uint32_t active = 0, edges = 0;
+    bool stop = false;
+    for (std::uint32_t device = 0; device < heap.size; ++device) {
+      active += shared.sums[device].vertices;
+      edges += shared.sums[device].edges;
+      stop = stop || shared.sums[device].stop;
+    }
+    if (step != 0) updated += active;
+    if (active == 0 || stop || edges > a.team.capacity || step == a.max_rounds) {
       detail::Leave(a, shared.lists, kept, spilled);
       if (first_thread) {
         a.totals->rounds = step;
@@ -296,13 +309,17 @@ __global__ void __launch_bounds__(kRoundThreads, 1)
                           static_cast<unsigned long long>(tally.candidate_edges));
       for (unsigned i = threadIdx.x; i < heap.size; i += kRoundThreads) {
         if (shared.crossed[i] != 0) atomicAdd(&a.counters->crossed[i], shared.crossed[i]);
+        if (shared.sent_before[i] != 0) atomicAdd(&a.counters->sent[i], shared.sent_before[i]);
+        if (blockIdx.x == 0) {
+          for (unsigned parity : {0u, 1u}) *a.team.Seen(parity, i) = shared.seen[parity][i];
+        }
       }
       return;
     }
-    edges_touched += sum.edges;
+    edges_touched += edges;
     edges_before = tally.edges;
     round.index = first_index + step;
-    round.active = sum.active;
+    round.active = active;
     RoundCounts& out = a.counts[(step + 1) % 3];
     detail::EmptyFrontier(shared.lists);
     if (blockIdx.x == 0 && threadIdx.x == 32) {
@@ -312,7 +329,8 @@ __global__ void __launch_bounds__(kRoundThreads, 1)
         a.host[1] = step + 1;
       }
     }
-    const bool ask = sum.edges > kAskedEdges;
+    const bool ask = edges > kAskedEdges;
+    ++epoch;
     detail::FollowEdges(a, shared.lists, kept, spilled, step, turn,
                         [&](bool valid, LocalId source, const SharedOf<P>& value, EdgeIndex edge, LocalId target) {
                           MessageOf<P> message{};
@@ -323,26 +341,32 @@ __global__ void __launch_bounds__(kRoundThreads, 1)
                             first = !crosses && detail::DeliverAtOnce(a.s, target, message, ask);
                           }
                           detail::List(a, shared.lists, &out.touched, target, first);
-                          detail::SendOut(a, shared, crosses, target, message);
+                          detail::SendOut(a, shared, epoch, crosses, target, message);
                         });
-    ++epoch;
-    detail::Arrive(
-        a, epoch, [] {},
-        [&](std::uint32_t device) {
-          const std::uint32_t entries = atomicExch(&a.counters->listed[device], 0u);
-          if (entries != 0) atomicAdd(&a.counters->sent[device], static_cast<unsigned long long>(entries));
-          return TeamListLength::Pack(epoch, entries);
-        });
+    detail::Arrive(a, epoch, [&](std::uint32_t device) {
+      BlockSums sums;
+      sums.vertices = shared.sent[device];
+      sums.spills = device == heap.me && shared.lists.count > detail::Listed(a, shared.lists);
+      shared.sent_before[device] += shared.sent[device];
+      shared.sent[device] = 0;
+      return sums;
+    });
     detail::PrefetchListed(a, shared.lists, detail::Listed(a, shared.lists));
-    if (!detail::Await(a, epoch, 0, heap.size, shared.words, &shared.met)) return;
-    std::uint32_t received = 0;
-    for (std::uint32_t device = 0; device < heap.size; ++device) received += TeamListLength::In(shared.words[device]);
+    if (!detail::Await(a, shared, epoch, &out.touched)) return;
+    // All blocks of the GPU have their places in the lists, and take others behind the next barrier.
+    if (blockIdx.x == 0) {
+      for (unsigned i = threadIdx.x; i < heap.size; i += kRoundThreads) atomics::Store(&a.counters->listed[i], 0u);
+    }
+    std::uint32_t received = 0, more = shared.sums[heap.me].spilled;
+    for (std::uint32_t device = 0; device < heap.size; ++device) received += shared.sums[device].vertices;
     if (received != 0) {  // the same for all blocks of the GPU
-      detail::Receive(a, shared, &out.touched, ask);
-      if (!detail::MeetAtHome(a, shared, ++home_barriers)) return;
+      if (!__syncthreads_and(detail::Receive(a, shared, epoch, &out.touched, ask))) return;
+      if (!detail::SyncOwnGrid(a, ++own_barriers)) return;
+      more = static_cast<const volatile RoundCounts&>(out).touched;
+      // The loads of entries come before the next barrier, behind which their senders overwrite them.
+      if (blockIdx.x == 0 && steps::cuda::Warp() == detail::kBarrierWarp) chatty::detail::FenceAcqRel();
     }
     const unsigned listed = detail::Listed(a, shared.lists);
-    const std::uint32_t more = static_cast<const volatile RoundCounts&>(out).touched;
     room = detail::RoomToKeep(a, own_active, listed, ask);
     detail::UpdateListed(a, shared.lists, listed, more, room, out, round, &tally);
   }
