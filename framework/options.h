@@ -105,7 +105,7 @@ struct RunOptions {
   /// Devices of `async` that address each other's memory relax edges together, and send messages one by one
   /// (framework/fused/team.h). false: they send buffers. PlanRun sets false for graphs whose frontiers are wide.
   bool relax_together = true;
-  /// GPUs that address each other's memory make rounds of few vertices together, in resident kernels
+  /// GPUs with links that execute atomics make rounds of few vertices together, in resident kernels
   /// (framework/fused/rounds_team.h), as does one GPU alone, there also of many vertices. false: the host drives each round,
   /// unless a program has no other engine on one GPU. PlanRun sets false if memory has no room for it.
   bool rounds_together = true;

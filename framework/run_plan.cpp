@@ -74,7 +74,7 @@ bool AddressEachOther(const Session& session, const LinkMask& links) {
   return true;
 }
 
-/// Whether each device's atomic operations reach the memory of each other one.
+/// Whether each device's atomic operations reach the memory of each other one. Such links move 16 bytes at once, too.
 bool HaveNativeAtomics(const Session& session) {
   for (std::size_t a = 0; a < session.device_count(); ++a) {
     for (std::size_t b = 0; b < session.device_count(); ++b) {

@@ -54,7 +54,8 @@ RoundsTeamRef RoundsTeam::ref(std::size_t index) const {
 void RoundsTeam::Begin() {
   const bool whole =
       std::all_of(epochs_.begin(), epochs_.end(), [&](const Epoch& epoch) { return epoch.value == epochs_.front().value; });
-  if (whole && detail::LoadRelaxed(ref(0).heap.abort) == 0) return;  // each barrier has been passed by all
+  constexpr std::uint32_t kLast = 1u << 31;  // an entry of a barrier with the same number is never left
+  if (whole && epochs_.front().value < kLast && detail::LoadRelaxed(ref(0).heap.abort) == 0) return;
   heap_.BeginRun();
   heap_.Clear();
   std::fill(epochs_.begin(), epochs_.end(), Epoch{});

@@ -21,31 +21,36 @@
 /// list has room for as many entries as a round may have edges, and cannot overflow.
 ///
 /// A barrier costs one addition over the link and one poll. Each block adds its counts to a word at each GPU, so no block
-/// counts arrivals and passes on what others have done, and none reads or clears counters: the words only grow, and a block
-/// subtracts what it has seen. Nothing of a round waits until a peer has acknowledged a store (1.1 µs between two H200s):
-/// entries say by themselves that they have arrived.
+/// counts arrivals and passes on what others have done. The words only grow, and a block subtracts what it has seen. No
+/// barrier reads or clears other counters, but the length of the list of all blocks where one has spilled. No barrier waits
+/// until a peer has acknowledged a store, because entries say by themselves that they have arrived.
 ///
 /// Memory orders (PTX; host devices have no such engine, because their rounds meet in shared memory):
 ///
 /// - An entry is one store of 16 bytes, `st.relaxed.sys.b128`, and has the number of its barrier. Its reader knows from the
-///   barrier how many entries there are, and polls each, `ld.relaxed.sys.b128`, until it has that number.
+///   barrier how many entries there are, and polls each, `ld.relaxed.sys.b128`, until it has that number. Links are to
+///   execute atomics and not to divide 16 bytes: NVLink does so.
 /// - A barrier over GPUs: a block's threads meet (`bar.sync`), and lanes of one warp add to the words: to that of the own
 /// GPU
 ///   by `red.release.gpu`, to others by `red.relaxed.sys`. A warp of each block polls the words at home, `ld.acquire.sys`,
 ///   and the block's threads meet again. So what a thread did before is seen by all threads of its own GPU behind the
-///   barrier. Of other GPUs a block knows what their words and entries say, and nothing else.
+///   barrier. Of other GPUs a block knows what words, entries and numbers of blocks say, and nothing else.
 /// - Two words of each GPU take turns. To the word of barrier e, others add for e + 2 once they have passed e + 1, where all
 ///   blocks of this GPU had arrived: they had read e.
-/// - Entries are overwritten in the next round. Their readers meet at the barrier of the GPU's own blocks, behind which a
-/// warp
-///   of the first block calls `fence.acq_rel.sys` before it adds to others' words.
+/// - Entries are overwritten in the next round. Their readers meet at the barrier of the GPU's own blocks. Behind it a warp
+/// of
+///   the first block calls `fence.acq_rel.sys` before it adds to others' words. That fence alone waits for acknowledgements,
+///   while other warps update.
 /// - A barrier of the GPU's own blocks: `red.release.gpu` on a counter that only grows, which blocks poll by
-/// `ld.acquire.gpu`.
+///   `ld.acquire.gpu`.
 /// - Places in a list come from a counter of the sender. Its first block resets the counter behind the barrier that carries
 ///   the lengths: all blocks have their places then, and take others behind the next barrier.
+/// - A kernel stores how many blocks it has at each GPU, with the number of its first barrier, `st.relaxed.sys`, which
+/// others
+///   poll. The host's all-reduce between two kernels keeps it until all have read it. Words that were seen are written by
+///   the first block when the kernel ends, and read by the next kernel.
 /// - The abort word is host memory. The first block of a GPU reads it while it waits, and tells the other blocks by a word
-/// of
-///   the GPU (relaxed: a block that sees it leaves, and orders nothing).
+///   of the GPU (relaxed: a block that sees it leaves, and orders nothing).
 #pragma once
 
 #include <cstddef>
@@ -117,8 +122,8 @@ class RoundsTeam {
   /// Devices of the team that share one GPU with this one, itself included.
   std::size_t SharingWith(std::size_t index) const;
   RoundsTeamRef ref(std::size_t index) const;  ///< what device `index` gets
-  /// A run begins: after a failed one, empties the words of barriers. On the first device's thread, before any device uses
-  /// the team.
+  /// A run begins. After a failed one, and when numbers of barriers could come again, clears words, lists and what was seen:
+  /// the numbers begin anew. On the first device's thread, before any device uses the team.
   void Begin();
   void Abort() noexcept { heap_.Abort(); }  ///< ends all waits of the run
   /// @{

@@ -5,6 +5,7 @@
 
 #include "../prebuilt_programs.h"
 #include "chatty/core/memory_resources.h"
+#include "chatty/framework/fused/cuda/barrier_words.h"
 #include "chatty/framework/fused/cuda/rounds_memory.h"
 #include "chatty/framework/fused/rounds_team.h"
 #include "chatty/programs/cdlp.h"
@@ -80,6 +81,36 @@ TEST(RoundsTeam, MemoryIsWhatItTakes) {
   }
 }
 
+// A block adds its counts to a word that only grows: what has been added since is exact, whatever the word was, also where a
+// sum carries into the next field or beyond the word's end.
+TEST(RoundsTeam, DifferencesOfWordsAreExact) {
+  using fused::cuda::BlockSums;
+  constexpr unsigned kBlocks = BlockSums::kMaxBlocks;
+  for (const unsigned long long start : {0ull, 1ull, ~0ull, 0x8000'0000'0000'0000ull, 0x0123'4567'89ab'cdefull}) {
+    unsigned long long word = start;
+    std::uint32_t vertices = 0;
+    for (unsigned block = 0; block < kBlocks; ++block) {
+      BlockSums mine;
+      mine.vertices = block == 0 ? kRoundsPolicy.wide - (kBlocks - 1) : 1;
+      mine.edges = kRoundsPolicy.wide + 1;  // of a block with a long row
+      mine.spills = true;
+      mine.stop = block == 7;
+      vertices += mine.vertices;
+      EXPECT_NE(BlockSums::Arrived(word - start), kBlocks);
+      word += mine.Pack();
+    }
+    const BlockSums all = BlockSums::Of(word - start);
+    EXPECT_EQ(BlockSums::Arrived(word - start), kBlocks);
+    EXPECT_EQ(all.vertices, vertices);
+    EXPECT_EQ(all.edges, kBlocks * (kRoundsPolicy.wide + 1));
+    EXPECT_TRUE(all.spills);
+    EXPECT_TRUE(all.stop);
+    word += BlockSums{}.Pack();  // of the next barrier but one
+    EXPECT_EQ(BlockSums::Of(BlockSums{}.Pack()).vertices, 0u);
+    EXPECT_EQ(BlockSums::Arrived(word - (word - BlockSums{}.Pack())), 1u);
+  }
+}
+
 // No two arrays of a team overlap, and each is the sender's own.
 TEST(RoundsTeam, PlacesAreApart) {
   std::vector<std::unique_ptr<Device>> devices = OpenDevices(ParseDevices("host:3"), 1);
@@ -102,28 +133,41 @@ TEST(RoundsTeam, PlacesAreApart) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(ref.List(1, 2)) % fused::kTeamEntryBytes, 0u);  // one store each
 }
 
-// A run after a whole one goes on with the barriers' numbers; after a failed one they begin anew, and old words are gone.
+// A run after a whole one goes on with the barriers' numbers. After a failed one, or when the numbers could come again, they
+// begin anew, and nothing is left of the old ones.
 TEST(RoundsTeam, BarriersBeginAnewAfterAFailure) {
   std::vector<std::unique_ptr<Device>> devices = OpenDevices(ParseDevices("host:2"), 1);
   Device* const pointers[] = {devices[0].get(), devices[1].get()};
   fused::RoundsTeam team(pointers);
   const fused::RoundsTeamRef ref = team.ref(0);
-  *ref.Word(5, 0, 1) = 5;
-  team.SetEpoch(0, 5);
-  team.SetEpoch(1, 5);
+  const auto words = [&] {
+    return std::vector<std::uint64_t*>{reinterpret_cast<std::uint64_t*>(ref.Word(5, 0, 1)), ref.Seen(1, 0), ref.Blocks(0, 1),
+                                       reinterpret_cast<std::uint64_t*>(ref.List(0, 1))};
+  };
+  const auto fill = [&](std::uint32_t first, std::uint32_t second) {
+    for (std::uint64_t* const word : words()) *word = 5;
+    team.SetEpoch(0, first);
+    team.SetEpoch(1, second);
+  };
+  const auto expect = [&](std::uint64_t word, std::uint32_t epoch) {
+    for (const std::uint64_t* const at : words()) EXPECT_EQ(*at, word);
+    EXPECT_EQ(team.epoch(0), epoch);
+    EXPECT_EQ(team.epoch(1), epoch);
+  };
+  fill(5, 5);
   team.Begin();
-  EXPECT_EQ(team.epoch(0), 5u);
-  EXPECT_EQ(*ref.Word(5, 0, 1), 5u);
-  team.SetEpoch(1, 7);  // a device has failed between two barriers
+  expect(5, 5);
+  fill(5, 7);  // a device has failed between two barriers
   team.Begin();
-  EXPECT_EQ(team.epoch(0), 0u);
-  EXPECT_EQ(team.epoch(1), 0u);
-  EXPECT_EQ(*ref.Word(5, 0, 1), 0u);
-  *ref.Word(1, 1, 0) = 1;
+  expect(0, 0);
+  fill(9, 9);
   team.Abort();
   team.Begin();
-  EXPECT_EQ(*ref.Word(1, 1, 0), 0u);
+  expect(0, 0);
   EXPECT_EQ(*ref.heap.abort, 0u);
+  fill(1u << 31, 1u << 31);
+  team.Begin();
+  expect(0, 0);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -494,6 +495,59 @@ TEST_P(RoundsTogetherTest, AWrongMessageFailsTheRunAndTheNextOneIsWhole) {
   for (int run = 0; run < 3; ++run) EXPECT_THROW(job->Execute(), UsageError);
   job->SetLimits(1, {});
   EXPECT_EQ(job->Execute().rounds, 1u);
+}
+
+// One device fails while others wait in a kernel, or are about to begin it. The next run is whole.
+TEST_P(RoundsTogetherTest, AFailureOfOneDeviceEndsTheOthersKernels) {
+  const Graph graph = Made("chain", 400);
+  SessionOptions dealt;
+  dealt.partition = "random";
+  Session session(graph, OpenDevices(ParseDevices(GetParam().devices), 0), dealt);
+  int calls = 0, fails_at = 0;
+  RunOptions options = Rounds();
+  options.on_round = [&](const RoundProgress&) {
+    if (++calls == fails_at) throw std::runtime_error("this device fails");
+  };
+  const auto program = std::make_shared<TypedProgram<PathCounts>>(PathCounts{});
+  const auto job = session.Prepare(program, options);
+  const RunStatistics whole = job->Execute();
+  const int all = calls;
+  EXPECT_GT(all, 0);
+  for (fails_at = 1; fails_at <= std::min(all, 5); ++fails_at) {
+    calls = 0;
+    EXPECT_THROW(job->Execute(), std::runtime_error) << "call " << fails_at;
+  }
+  calls = 0;
+  fails_at = 0;
+  const RunStatistics again = job->Execute();
+  EXPECT_EQ(again.rounds, whole.rounds);
+  EXPECT_EQ(again.vertices_updated, whole.vertices_updated);
+  EXPECT_EQ(calls, all);
+}
+
+// Rounds in kernels count what they send: on a chain no two messages combine, and each is an entry of a list.
+TEST_P(RoundsTogetherTest, EntriesAreCounted) {
+  if (Alone() || !OnGpus()) GTEST_SKIP() << "no lists between devices";
+  const Graph graph = Made("chain", 700);
+  SessionOptions dealt;
+  dealt.partition = "random";
+  Session session(graph, OpenDevices(ParseDevices(GetParam().devices), 0), dealt);
+  std::uint64_t messages[2] = {}, before[2] = {}, bytes[2] = {}, resident[2] = {};
+  for (const int run : {0, 1}) {
+    RunOptions options = Rounds();
+    options.max_rounds = run == 0 ? 100 : 600;
+    const RunStatistics statistics = chatty::Run(session, PathCounts{}, options).statistics;
+    resident[run] = statistics.fused_steps;
+    for (const PairStatistics& pair : statistics.pairs) {
+      messages[run] += pair.messages;
+      before[run] += pair.messages_before;
+      bytes[run] += pair.bytes;
+    }
+  }
+  EXPECT_EQ(resident[1] - resident[0], 500u);
+  EXPECT_GT(messages[1] - messages[0], 100u);
+  EXPECT_EQ(messages[1] - messages[0], before[1] - before[0]);
+  EXPECT_EQ(bytes[1] - bytes[0], (messages[1] - messages[0]) * fused::kTeamEntryBytes);
 }
 
 // A race is a matter of time.

@@ -12,8 +12,8 @@
  * - Nothing waits for ever: all blocks leave (Spin's check of end states).
  *
  * Every access to memory that others share is a step of the model, and all have one order: the memory orders of the code are
- * not a part of it. But an entry may be seen later than the word that counts it, as the code allows. FAULT plants a mistake
- * that Spin must find. */
+ * not a part of it. But an entry may be seen at any time after it is stored, as the code allows. Stops, failures and what a
+ * kernel finds of the one before are not modelled. FAULT plants a mistake that Spin must find. */
 
 #ifndef DEVICES
 #define DEVICES 2
@@ -24,6 +24,7 @@
 #ifndef ROUNDS
 #define ROUNDS 2 /* at most */
 #endif
+/* ONE_SENDER: the first device has a frontier in each round, and the others have none. */
 #ifndef MESSAGES
 #define MESSAGES 1 /* of each block and round, at most */
 #endif
@@ -33,6 +34,7 @@
 #define NO_FIRST_BARRIER 3  /* a GPU follows its edges before all know what all have */
 #define EARLY_RESET 4       /* places in lists begin anew before all blocks have theirs */
 #define NO_TAGS 5           /* an entry is taken without a look at the barrier's number in it */
+#define LATE_RESET 6        /* places in lists begin anew when others may have theirs of the next round */
 #ifndef FAULT
 #define FAULT 0
 #endif
@@ -44,7 +46,8 @@
 #define SLOT(e) ((e) % 2)
 #define TURNS(e) (((e) + 1) / 2)
 #endif
-/* Words at `to`: arrivals, and the counts that came with them. They only grow: blocks subtract what they have seen. */
+/* Words at `to`: arrivals, and the counts that came with them. They only grow: a block expects so many
+ * arrivals in all, and subtracts the counts that it has seen. */
 #define WORD(e, from, to) ((SLOT(e) * DEVICES + (from)) * DEVICES + (to))
 byte arrived[2 * DEVICES * DEVICES], carried[2 * DEVICES * DEVICES];
 byte passed[DEVICES]; /* TeamRoundCounters */
@@ -54,6 +57,10 @@ byte listed[DEVICES * DEVICES];
 #define PLACES (BLOCKS * MESSAGES)
 byte list[DEVICES * DEVICES * PLACES];
 #define PLACE(from, to, i) list[PAIR(from, to) * PLACES + (i)]
+
+/* Stores of entries that others see later than the words behind them, of each block: the place, from 1, and the round. */
+byte late_place[DEVICES * BLOCKS], late_round[DEVICES * BLOCKS];
+#define LATE(me, rank) ((me) * BLOCKS + (rank))
 
 /* What the properties are about, which no device reads. */
 byte decided[ROUNDS + 1]; /* 0: by no block; 1: to leave; 2: to go on */
@@ -106,9 +113,30 @@ inline Decide() {
 #define TAGGED(from, i) (PLACE(from, me, i) == round + 1)
 #endif
 
+/* Links: a late store is seen at any time. */
+#define SEE(x)                                                                        \
+  late_place[x] > 0 -> d_step {                                                       \
+    PLACE((x) / BLOCKS, ((x) / BLOCKS + 1) % DEVICES, late_place[x] - 1) = late_round[x]; \
+    late_place[x] = 0;                                                                \
+    late_round[x] = 0                                                                 \
+  }
+proctype Links() {
+end:
+  do
+  :: SEE(0)
+  :: SEE(1)
+#if DEVICES * BLOCKS > 2
+  :: SEE(2)
+#endif
+#if DEVICES * BLOCKS > 3
+  :: SEE(3)
+#endif
+  od
+}
+
 proctype Block(byte me; byte rank; byte found) {
   byte epoch = 0, round = 0, homes = 0, q, i, value, sum, to, got[DEVICES], sent[DEVICES], seen[2 * DEVICES];
-  bool leaves, late;
+  bool leaves;
   do
   :: true ->
 #if FAULT != NO_FIRST_BARRIER
@@ -116,6 +144,9 @@ proctype Block(byte me; byte rank; byte found) {
     AwaitAll();
     Decide();
     if :: leaves -> break :: else fi;
+#if FAULT == LATE_RESET
+    if :: rank == 0 -> d_step { for (q : 0 .. DEVICES - 1) { listed[PAIR(me, q)] = 0 }; q = 0 } :: else fi;
+#endif
 #else
     leaves = (round == ROUNDS);
     if :: leaves -> break :: else fi;
@@ -129,24 +160,19 @@ proctype Block(byte me; byte rank; byte found) {
         d_step { sent_to[to]++; sent[to]++ }
         if
         :: d_step { PLACE(me, to, value) = round + 1 }
-        :: i == MESSAGES -> late = true
+        :: i == MESSAGES -> d_step { late_place[LATE(me, rank)] = value + 1; late_round[LATE(me, rank)] = round + 1 }
         fi
       :: true
       fi
     }
     skip;
-    d_step { to = 0; i = 0 };
+    d_step { to = 0; i = 0; value = 0 };
 #if FAULT == EARLY_RESET
     if :: rank == 0 -> d_step { for (q : 0 .. DEVICES - 1) { listed[PAIR(me, q)] = 0 }; q = 0 } :: else fi;
 #endif
     Arrive(true);
-    if
-    :: late -> d_step { PLACE(me, (me + 1) % DEVICES, value) = round + 1; late = false }
-    :: else
-    fi;
-    value = 0;
     AwaitAll();
-#if FAULT != EARLY_RESET
+#if FAULT != EARLY_RESET && FAULT != LATE_RESET
     /* The first block: all have their places. */
     if :: rank == 0 -> d_step { for (q : 0 .. DEVICES - 1) { listed[PAIR(me, q)] = 0 }; q = 0 } :: else fi;
 #endif
@@ -172,7 +198,9 @@ proctype Block(byte me; byte rank; byte found) {
     /* UpdateListed: all messages of the round are there. The block's updates decide its part of the next frontier. */
     skip;
     d_step { assert(delivered[me] == sent_to[me]) }
+#ifndef ONE_SENDER
     if :: found = 0 :: found = 1 fi;
+#endif
     skip;
     d_step {
       round++;
@@ -188,9 +216,14 @@ proctype Block(byte me; byte rank; byte found) {
 init {
   byte d, b, part;
   atomic {
+    run Links();
     for (d : 0 .. DEVICES - 1) {
       for (b : 0 .. BLOCKS - 1) {
+#ifdef ONE_SENDER
+        part = (d == 0);
+#else
         if :: part = 0 :: part = 1 fi;
+#endif
         run Block(d, b, part)
       }
     }

@@ -27,10 +27,6 @@ namespace detail {
 __device__ inline void AddRelease(unsigned long long* word, unsigned long long value) {
   asm volatile("red.release.gpu.global.add.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(word)), "l"(value) : "memory");
 }
-/// On a word that any GPU has, over a link that executes atomics. Orders nothing.
-__device__ inline void AddAtPeer(unsigned long long* word, unsigned long long value) {
-  asm volatile("red.relaxed.sys.global.add.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(word)), "l"(value) : "memory");
-}
 __device__ inline unsigned long long LoadAcquire(const unsigned long long* word) {
   unsigned long long value;
   asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(__cvta_generic_to_global(word)) : "memory");
@@ -39,34 +35,6 @@ __device__ inline unsigned long long LoadAcquire(const unsigned long long* word)
 /// @}
 
 }  // namespace detail
-
-/// What one block adds to the word of a barrier, or what all have added.
-struct BlockSums {
-  static constexpr unsigned kBlockBits = 8;                       ///< of arrivals, and of blocks that spill
-  static constexpr unsigned kVertexBits = 17;                     ///< of `vertices`
-  static constexpr unsigned kEdgeBits = 24;                       ///< of `edges`
-  static constexpr unsigned kMaxBlocks = (1u << kBlockBits) - 1;  ///< of a grid
-  std::uint32_t vertices = 0;                                     ///< of all blocks, fewer than 2^17
-  std::uint32_t edges = 0;                                        ///< of all blocks, fewer than 2^24
-  bool spills = false;                                            ///< a block has put items into the list of all
-  bool stop = false;                                              ///< by one block
-
-  __device__ unsigned long long Pack() const {
-    return 1ull | std::uint64_t{spills} << kBlockBits | std::uint64_t{vertices} << (2 * kBlockBits) |
-           std::uint64_t{edges} << (2 * kBlockBits + kVertexBits) |
-           std::uint64_t{stop} << (2 * kBlockBits + kVertexBits + kEdgeBits);
-  }
-  __device__ static BlockSums Of(unsigned long long word) {
-    BlockSums sums;
-    sums.spills = (word >> kBlockBits & kMaxBlocks) != 0;
-    sums.vertices = static_cast<std::uint32_t>(word >> (2 * kBlockBits)) & ((1u << kVertexBits) - 1);
-    sums.edges = static_cast<std::uint32_t>(word >> (2 * kBlockBits + kVertexBits)) & ((1u << kEdgeBits) - 1);
-    sums.stop = (word >> (2 * kBlockBits + kVertexBits + kEdgeBits) & 1) != 0;
-    return sums;
-  }
-  __device__ static unsigned Arrived(unsigned long long word) { return static_cast<unsigned>(word) & kMaxBlocks; }
-};
-static_assert(2 * BlockSums::kBlockBits + BlockSums::kVertexBits + BlockSums::kEdgeBits + 1 <= 64);
 
 /// A block's view of the barriers, for blocks of kThreads threads. All threads have one and call its functions together.
 template <unsigned kThreads>

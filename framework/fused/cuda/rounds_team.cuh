@@ -39,15 +39,21 @@ struct TeamRoundShared {
     bool stop;          ///< the host has asked for a stop
   };
   RoundShared lists;
-  Sums sums[kMaxDevices];                   ///< of the last barrier
-  unsigned long long seen[2][kMaxDevices];  ///< words of the last two barriers
-  unsigned blocks[kMaxDevices];             ///< of each GPU
-  LocalId halo_begin[kMaxDevices + 1];      ///< as GraphRef has them
-  unsigned sent[kMaxDevices];               ///< entries of this round's lists, by owner
-  unsigned long long sent_before[kMaxDevices], crossed[kMaxDevices];
+  Sums sums[kMaxDevices];                       ///< of the last barrier
+  unsigned long long seen[2][kMaxDevices];      ///< words of the last two barriers
+  unsigned blocks[kMaxDevices];                 ///< of each GPU
+  LocalId halo_begin[kMaxDevices + 1];          ///< as GraphRef has them
+  unsigned sent[kMaxDevices];                   ///< entries of this round's lists, by owner
+  unsigned long long sent_in_all[kMaxDevices];  ///< of earlier rounds
+  unsigned long long crossed[kMaxDevices];      ///< edges of all rounds, by owner
 };
 /// The warp that arrives at barriers and polls: the one that has work last.
 inline constexpr unsigned kBarrierWarp = kRoundWarps - 1;
+
+/// Adds to a word of another GPU, over a link that executes atomics. Orders nothing.
+__device__ inline void AddAtPeer(unsigned long long* word, unsigned long long value) {
+  asm volatile("red.relaxed.sys.global.add.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(word)), "l"(value) : "memory");
+}
 
 /// Stores an entry of a list: the number of the vertex in the border of its owner, the barrier, and the message's bytes. It
 /// is one store, so whoever sees the barrier's number sees the rest.
@@ -94,8 +100,8 @@ __device__ __forceinline__ bool Poll(const TeamRoundsRef<P>& a, const Arrived& a
   return true;
 }
 
-/// The block arrives at a barrier over all GPUs. sums_for(device): what it adds to the word there, called by a lane when all
-/// threads have come. All threads call it.
+/// The block arrives at a barrier over all GPUs. sums_for(device): what it adds to the word there, called once for each
+/// device when all threads have come. All threads call it.
 template <class P, class SumsFor>
 __device__ __forceinline__ void Arrive(const TeamRoundsRef<P>& a, std::uint32_t epoch, const SumsFor& sums_for) {
   const SymmetricRef& heap = a.team.heap;
@@ -267,7 +273,7 @@ __global__ void __launch_bounds__(kRoundThreads, 1)
   for (unsigned i = threadIdx.x; i < heap.size; i += kRoundThreads) {
     for (unsigned parity : {0u, 1u}) shared.seen[parity][i] = *a.team.Seen(parity, i);
     shared.sent[i] = 0;
-    shared.sent_before[i] = shared.crossed[i] = 0;
+    shared.sent_in_all[i] = shared.crossed[i] = 0;
     if (blockIdx.x == 0) {
       chatty::detail::StoreRelaxed(a.team.Blocks(heap.me, i), std::uint64_t{a.epoch + 1} << 32 | gridDim.x);
     }
@@ -309,7 +315,7 @@ __global__ void __launch_bounds__(kRoundThreads, 1)
                           static_cast<unsigned long long>(tally.candidate_edges));
       for (unsigned i = threadIdx.x; i < heap.size; i += kRoundThreads) {
         if (shared.crossed[i] != 0) atomicAdd(&a.counters->crossed[i], shared.crossed[i]);
-        if (shared.sent_before[i] != 0) atomicAdd(&a.counters->sent[i], shared.sent_before[i]);
+        if (shared.sent_in_all[i] != 0) atomicAdd(&a.counters->sent[i], shared.sent_in_all[i]);
         if (blockIdx.x == 0) {
           for (unsigned parity : {0u, 1u}) *a.team.Seen(parity, i) = shared.seen[parity][i];
         }
@@ -347,7 +353,7 @@ __global__ void __launch_bounds__(kRoundThreads, 1)
       BlockSums sums;
       sums.vertices = shared.sent[device];
       sums.spills = device == heap.me && shared.lists.count > detail::Listed(a, shared.lists);
-      shared.sent_before[device] += shared.sent[device];
+      shared.sent_in_all[device] += shared.sent[device];
       shared.sent[device] = 0;
       return sums;
     });
