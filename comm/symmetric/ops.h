@@ -104,7 +104,7 @@ template <class T, class Apply>
 CHATTY_FN T FetchUpdate(const SymmetricRef& heap, symmetric::ProxyOp op, Symmetric<T> at, T value, std::uint32_t device,
                         const Apply& apply) {
   if (heap.proxy != nullptr) [[unlikely]]
-    return ProxyUpdate(heap, op, at, value, device);
+    return ProxyFetchUpdate(heap, op, at, value, device);
   return apply(WordAt(heap, at, device));
 }
 
@@ -261,7 +261,7 @@ CHATTY_FN void PutSignal(const Scope& scope, const SymmetricRef& heap, Symmetric
 template <class T>
 CHATTY_FN T AtomicFetch(const SymmetricRef& heap, Symmetric<T> at, std::uint32_t device) {
   if (heap.proxy != nullptr) [[unlikely]] {
-    if (device != heap.me) return detail::ProxyUpdate(heap, ProxyOp::kFetch, at, T{}, device);
+    if (device != heap.me) return detail::ProxyFetchUpdate(heap, ProxyOp::kFetch, at, T{}, device);
     detail::ProxyAwaitOwn(heap);
   }
   return detail::LoadRelaxed(detail::WordAt(heap, at, device));
@@ -281,7 +281,7 @@ template <class T>
 CHATTY_FN T AtomicCompareSwap(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> expected,
                               std::type_identity_t<T> value, std::uint32_t device) {
   if (heap.proxy != nullptr) [[unlikely]]
-    return detail::ProxyUpdate(heap, ProxyOp::kCompareSwap, at, value, device, expected);
+    return detail::ProxyFetchUpdate(heap, ProxyOp::kCompareSwap, at, value, device, expected);
   detail::SystemAtomic<T>(*detail::WordAt(heap, at, device))
       .compare_exchange_strong(expected, value, detail::order::kRelaxed, detail::order::kRelaxedLoad);
   return expected;

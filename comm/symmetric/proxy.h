@@ -281,8 +281,8 @@ CHATTY_FN void ProxySignal(const SymmetricRef& heap, bool adds, Symmetric<std::u
 
 /// An operation on a word that returns its value before.
 template <class T>
-CHATTY_FN T ProxyUpdate(const SymmetricRef& heap, symmetric::ProxyOp op, Symmetric<T> at, T value, std::uint32_t device,
-                        T expected = T{}) {
+CHATTY_FN T ProxyFetchUpdate(const SymmetricRef& heap, symmetric::ProxyOp op, Symmetric<T> at, T value, std::uint32_t device,
+                             T expected = T{}) {
   const std::uint64_t bits = ProxyFetch(heap, symmetric::ProxyRequest::Head(op, kProxyType<T>, device), at.offset, sizeof(T),
                                         ProxyBits(value), ProxyBits(expected));
   T before;

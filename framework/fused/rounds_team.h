@@ -27,28 +27,25 @@
 ///
 /// Memory orders (PTX; host devices have no such engine, because their rounds meet in shared memory):
 ///
-/// - An entry is one store of 16 bytes, `st.relaxed.sys.b128`, and has the number of its barrier. Its reader knows from the
-///   barrier how many entries there are, and polls each, `ld.relaxed.sys.b128`, until it has that number. Links are to
+/// - An entry is one store of 16 bytes, `st.relaxed.sys.b128`, and has the number of its barrier. Its reader knows from
+///   the barrier how many entries there are, and polls each, `ld.relaxed.sys.b128`, until it has that number. Links are to
 ///   execute atomics and not to divide 16 bytes: NVLink does so.
 /// - A barrier over GPUs: a block's threads meet (`bar.sync`), and lanes of one warp add to the words: to that of the own
-/// GPU
-///   by `red.release.gpu`, to others by `red.relaxed.sys`. A warp of each block polls the words at home, `ld.acquire.sys`,
-///   and the block's threads meet again. So what a thread did before is seen by all threads of its own GPU behind the
-///   barrier. Of other GPUs a block knows what words, entries and numbers of blocks say, and nothing else.
-/// - Two words of each GPU take turns. To the word of barrier e, others add for e + 2 once they have passed e + 1, where all
-///   blocks of this GPU had arrived: they had read e.
-/// - Entries are overwritten in the next round. Their readers meet at the barrier of the GPU's own blocks. Behind it a warp
-/// of
-///   the first block calls `fence.acq_rel.sys` before it adds to others' words. That fence alone waits for acknowledgements,
-///   while other warps update.
+///   GPU by `red.release.gpu`, to others by `red.relaxed.sys`. A warp of each block polls the words at home,
+///   `ld.acquire.sys`, and the block's threads meet again. So what a thread did before is seen by all threads of its own
+///   GPU behind the barrier. Of other GPUs a block knows what words, entries and numbers of blocks say, and nothing else.
+/// - Two words of each GPU take turns. To the word of barrier e, others add for e + 2 once they have passed e + 1, where
+///   all blocks of this GPU had arrived: they had read e.
+/// - Entries are overwritten in the next round. Their readers meet at the barrier of the GPU's own blocks. Behind it a
+///   warp of the first block calls `fence.acq_rel.sys` before it adds to others' words. That fence alone waits for
+///   acknowledgements, while other warps update.
 /// - A barrier of the GPU's own blocks: `red.release.gpu` on a counter that only grows, which blocks poll by
 ///   `ld.acquire.gpu`.
-/// - Places in a list come from a counter of the sender. Its first block resets the counter behind the barrier that carries
-///   the lengths: all blocks have their places then, and take others behind the next barrier.
+/// - Places in a list come from a counter of the sender. Its first block resets the counter behind the barrier that
+///   carries the lengths: all blocks have their places then, and take others behind the next barrier.
 /// - A kernel stores how many blocks it has at each GPU, with the number of its first barrier, `st.relaxed.sys`, which
-/// others
-///   poll. The host's all-reduce between two kernels keeps it until all have read it. Words that were seen are written by
-///   the first block when the kernel ends, and read by the next kernel.
+///   others poll. The host's all-reduce between two kernels keeps it until all have read it. Words that were seen are
+///   written by the first block when the kernel ends, and read by the next kernel.
 /// - The abort word is host memory. The first block of a GPU reads it while it waits, and tells the other blocks by a word
 ///   of the GPU (relaxed: a block that sees it leaves, and orders nothing).
 #pragma once

@@ -36,6 +36,8 @@ namespace operators {
 /// Skip::kCheckAfter, or 0 without one.
 template <class Skip>
 constexpr EdgeIndex CheckAfterOf() {
+  static_assert(
+      !requires { Skip::kAskedAfter; }, "a Skip's kAskedAfter is called kCheckAfter now");
   if constexpr (requires { Skip::kCheckAfter; }) {
     return Skip::kCheckAfter;
   } else {
@@ -255,7 +257,7 @@ class DeviceOperators {
   Transport& PathOf(const PairBytesTable& sizes, PartId from, PartId to) const;
   /// Enlarges buffers to these sizes; the first device calls it while the others wait.
   void ReplaceBuffers(const PairBytesTable& sizes);
-  /// A barrier; then calls fold(device, header) in device order.
+  /// A barrier; then calls fold(device, its value) in device order.
   void AllGather(OperatorGroup::CollectiveValue mine,
                  const std::function<void(int, const OperatorGroup::CollectiveValue&)>& fold);
   void AllGather() {

@@ -185,7 +185,7 @@ __global__ void CountAndLabel(Control* control, std::byte* buffer, std::size_t s
   if (blockIdx.x == 0 && threadIdx.x == 0) control->buffer_encoding[2] = static_cast<std::uint32_t>(Encoding::kBitmap);
   packing::WriteHeaders(steps::cuda::Grid{}, control, payload, [&](auto&& label) { label(2, buffer, size); });
 }
-__global__ void OpenLabelled(InboxRef inbox, std::size_t payload, InboxRef* opened) {
+__global__ void OpenWithHeader(InboxRef inbox, std::size_t payload, InboxRef* opened) {
   const InboxRef open = packing::OpenBuffer(inbox, payload);
   if (threadIdx.x == 37) *opened = open;
 }
@@ -212,7 +212,7 @@ TEST(BufferHeaders, SayWhatAllBlocksHavePacked) {
         inbox.size = kSize;
         inbox.last = kSize;
         inbox.has_header = true;
-        OpenLabelled<<<2, steps::cuda::kBlock, 0, Backend::stream()>>>(inbox, payload, opened.data());
+        OpenWithHeader<<<2, steps::cuda::kBlock, 0, Backend::stream()>>>(inbox, payload, opened.data());
         CHATTY_CUDA(cudaGetLastError());
         InboxRef open;
         Control counters;

@@ -250,8 +250,8 @@ TEST_P(TraceTest, MeasuringAndDecidingAreShown) {
   Check(session, trace, result.statistics);
   auto rows = Spans(trace.Track(session.device(0)));
   EXPECT_EQ(Count(rows[TraceRow::kCompute], "measure"), result.statistics.rounds + 1);
-  EXPECT_GE(Count(rows[TraceRow::kWaiting], "decide"), result.statistics.rounds);
-  EXPECT_EQ(Count(rows[TraceRow::kHost], "ask the program"), Count(rows[TraceRow::kWaiting], "decide"));
+  EXPECT_GE(Count(rows[TraceRow::kWaiting], "broadcast the decision"), result.statistics.rounds);
+  EXPECT_EQ(Count(rows[TraceRow::kHost], "ask the program"), Count(rows[TraceRow::kWaiting], "broadcast the decision"));
 }
 
 TEST_P(TraceTest, OperatorsAreSpans) {

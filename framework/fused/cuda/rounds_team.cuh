@@ -10,8 +10,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <cuda/atomic>
-#include <type_traits>
 
 #include "chatty/comm/symmetric/access.h"
 #include "chatty/framework/fused/cuda/rounds.cuh"
@@ -271,7 +269,7 @@ __global__ void __launch_bounds__(kRoundThreads, 1)
   const bool first_thread = blockIdx.x == 0 && threadIdx.x == 0;
   for (unsigned i = threadIdx.x; i <= heap.size; i += kRoundThreads) shared.halo_begin[i] = a.s.graph.halo_begin[i];
   for (unsigned i = threadIdx.x; i < heap.size; i += kRoundThreads) {
-    for (unsigned parity : {0u, 1u}) shared.seen[parity][i] = *a.team.Seen(parity, i);
+    for (unsigned parity = 0; parity < 2; ++parity) shared.seen[parity][i] = *a.team.Seen(parity, i);
     shared.sent[i] = 0;
     shared.sent_in_all[i] = shared.crossed[i] = 0;
     if (blockIdx.x == 0) {
@@ -317,7 +315,7 @@ __global__ void __launch_bounds__(kRoundThreads, 1)
         if (shared.crossed[i] != 0) atomicAdd(&a.counters->crossed[i], shared.crossed[i]);
         if (shared.sent_in_all[i] != 0) atomicAdd(&a.counters->sent[i], shared.sent_in_all[i]);
         if (blockIdx.x == 0) {
-          for (unsigned parity : {0u, 1u}) *a.team.Seen(parity, i) = shared.seen[parity][i];
+          for (unsigned parity = 0; parity < 2; ++parity) *a.team.Seen(parity, i) = shared.seen[parity][i];
         }
       }
       return;
