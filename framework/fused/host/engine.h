@@ -90,7 +90,7 @@ class Engine final : public FusedEngine {
       const bool rounds_asked = !run.any_order || run.max_rounds != FusedRun::kAllRounds;
       if (rounds_asked || ReadsRound(program) || CarriesValues(program)) return terms;
       terms.stores = UpdatesNatively(program);
-      if (run.list_items != 0) terms.ring = run.list_items;
+      if (run.list_items != 0) terms.queue = run.list_items;
       if (!run.asynchronous || kHasRounds<P>) {
         if constexpr (Traits<P>::kOrders) {  // the more threads, the more items a step should have
           const double items = 4.0 * detail::kHostWidths.few * device_.team()->size();

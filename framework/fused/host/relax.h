@@ -3,11 +3,11 @@
 /// as the resident kernel of a GPU (cuda/relax.cuh).
 ///
 /// A step takes the items whose priority is below a limit. Each thread takes slices of the list and follows edges on its
-/// own: a target that a message improves becomes an item of the thread's ring, until nothing below the limit is left. What
-/// lies beyond goes to the next step's list, or to a list of far items. Then the threads wait at a barrier, and the limit
-/// rises. A search by levels finds tens of levels between two barriers (vertical granularity control, as PASGAL by Dong et
-/// al., PPoPP'24), and shortest paths fuse buckets (Zhang et al., GraphIt, CGO'20). Every improvement becomes an item, so
-/// answers do not depend on the order.
+/// own: a target that a message improves becomes an item of the thread's local queue, until nothing below the limit is left.
+/// What lies beyond goes to the next step's list, or to a list of far items. Then the threads wait at a barrier, and the
+/// limit rises. A search by levels finds tens of levels between two barriers (vertical granularity control, as PASGAL by
+/// Dong et al., PPoPP'24), and shortest paths fuse buckets (Zhang et al., GraphIt, CGO'20). Every improvement becomes an
+/// item, so answers do not depend on the order.
 ///
 /// A value changes by compare-and-swap, or, if it is a minimum or a maximum, by a load and a store: a locked operation lets
 /// no later load begin. Such a store may overwrite a better value that another thread has stored since the load. So each
@@ -16,8 +16,8 @@
 /// edges already, or has the item in a list: an item is left only for a better value. The next step then finds at each
 /// vertex the best of all that were stored.
 ///
-/// Memory order: values change by relaxed atomics; a ring is of one thread; lists and values are written before a barrier
-/// and read behind it.
+/// Memory order: values change by relaxed atomics; a local queue is of one thread; lists and values are written before a
+/// barrier and read behind it.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 /// \file
-/// One member's part in the steps of relax.h: its ring, its lists, and how it changes values.
+/// One member's part in the steps of relax.h: its local queue, its lists, and how it changes values.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct RelaxShared {
   /// What a member did since the last barrier.
   struct alignas(64) Count {
     std::uint64_t near = 0;   ///< items of its list
-    std::uint64_t below = 0;  ///< of these, below the limit: its ring had no room
+    std::uint64_t below = 0;  ///< of these, below the limit: its local queue had no room
     std::uint64_t far = 0;    ///< items of its far list
     std::uint64_t first_far = 0;
     std::uint64_t done = 0;   ///< items followed
@@ -62,7 +62,7 @@ struct RelaxShared {
 struct RelaxTerms {
   double width = 0;            ///< of the first, in hops or the Priority's unit
   double least = 0, most = 0;  ///< widths between which it adapts, if they differ
-  std::uint32_t ring = ~0u;    ///< items of a thread's ring, at most as many as it has
+  std::uint32_t queue = ~0u;   ///< items of a thread's local queue, at most as many as it has
   bool stores = false;         ///< members store values rather than swap them: see relax.h
   /// Items a hop, or of a bucket in the order of a Priority, from which on rounds are better.
   double wide = kInfinity<double>;
@@ -106,7 +106,7 @@ class RelaxWorker {
         concurrent_(concurrent),
         stores_(kStoresValues<P> && !kHasPeers && concurrent && terms.stores),
         hub_degree_(concurrent && !kHasPeers ? kHubDegree : ~EdgeIndex{0}),
-        room_(std::clamp<std::uint32_t>(terms.ring, 2, kRing)) {}
+        room_(std::clamp<std::uint32_t>(terms.queue, 2, kLocalQueue)) {}
 
   /// Whether values are stored, so that each step has to end with Restore.
   bool stores() const { return stores_; }
@@ -127,7 +127,7 @@ class RelaxWorker {
     while (!slice.empty() || head_ != tail_) {
       if (head_ == tail_) {
         const std::size_t some = std::min<std::size_t>(slice.size(), room_ / 2);
-        std::copy_n(slice.begin(), some, ring_.begin());
+        std::copy_n(slice.begin(), some, queue_.begin());
         slice = slice.subspan(some);
         head_ = 0;
         tail_ = static_cast<std::uint32_t>(some);
@@ -135,8 +135,8 @@ class RelaxWorker {
       // Items are looked at all together: the atomics of an update let no later load begin before they end.
       const std::uint32_t some = std::min(tail_ - head_, kTogether),
                           prefetched = std::min(tail_ - head_, kTogether + kAhead);
-      for (std::uint32_t i = kAhead; i < prefetched; ++i) PrefetchRow(Ring(head_ + i).vertex);
-      for (std::uint32_t i = 0; i < some; ++i) Look(Ring(head_ + i));
+      for (std::uint32_t i = kAhead; i < prefetched; ++i) PrefetchRow(Queued(head_ + i).vertex);
+      for (std::uint32_t i = 0; i < some; ++i) Look(Queued(head_ + i));
       head_ += some;
       UpdateTargets();
     }
@@ -198,12 +198,12 @@ class RelaxWorker {
   using Message = MessageOf<P>;
   using Shared = SharedOf<P>;
   using Word = atomics::Word<sizeof(Value)>;
-  static constexpr std::uint32_t kRing = 1u << 13;
+  static constexpr std::uint32_t kLocalQueue = 1u << 13;
   static constexpr std::uint32_t kTogether = 16;    ///< items that are looked at together
   static constexpr std::uint32_t kAhead = 16;       ///< items before them whose rows are called for
   static constexpr std::uint32_t kEdges = 64;       ///< edges that are looked at together
   static constexpr std::size_t kStored = 1u << 15;  ///< values of a step that are kept: more items go to the list
-  /// What Restore needs of an item of the ring, which later ones overwrite.
+  /// What Restore needs of an item of the local queue, which later ones overwrite.
   struct Stored {
     LocalId vertex;
     Word value;
@@ -215,7 +215,7 @@ class RelaxWorker {
     Message message;
   };
 
-  Entry& Ring(std::uint32_t at) { return ring_[at % kRing]; }
+  Entry& Queued(std::uint32_t at) { return queue_[at % kLocalQueue]; }
   static Value ValueIn(const Entry& item) { return atomics::BitCast<Value>(item.value); }
   Shared ShareOf([[maybe_unused]] LocalId v, const Value& value) const {
     if constexpr (Traits<P>::kHasShare) {
@@ -367,7 +367,7 @@ class RelaxWorker {
     }
     s_.graph.forward.offsets.Prefetch(item.vertex);
     if (stores_) stored_.push_back({item.vertex, item.value});
-    Ring(tail_++) = item;
+    Queued(tail_++) = item;
   }
   void PutOut(const Entry& item) {
     if constexpr (kOrders) {
@@ -388,7 +388,7 @@ class RelaxWorker {
   std::uint64_t step_ = 0;
   const bool concurrent_, stores_;
   const EdgeIndex hub_degree_;  // of rows that all members walk
-  const std::uint32_t room_;    // of the ring
+  const std::uint32_t room_;    // of the local queue
   double limit_ = 0, near_limit_ = 0;
   std::uint32_t hop_limit_ = 0, head_ = 0, tail_ = 0;
   bool spills_ = false;
@@ -396,7 +396,7 @@ class RelaxWorker {
   std::size_t far_begin_ = 0;   // far items before this step
   std::size_t better_count_ = 0;
   std::array<Improvement, 2 * kEdges + 1> better_;
-  std::array<Entry, kRing> ring_;
+  std::array<Entry, kLocalQueue> queue_;
 };
 
 }  // namespace detail
