@@ -445,7 +445,7 @@ TEST(MemoryLimit, IsEnforcedWhereThePlanDoesNotReach) {
     const Buffer<std::byte> more(session.device(0), (1 << 15) + 1);
     FAIL() << "not refused";
   } catch (const OutOfMemoryError& error) {
-    EXPECT_NE(std::string(error.what()).find("65536"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("65,536 bytes"), std::string::npos) << error.what();
   }
 }
 
