@@ -52,6 +52,8 @@ void AwaitTaken(pid_t process, int signal) {
     std::string word;
     unsigned long long pending = 0;
     while (status >> word && word != "ShdPnd:") {
+      // What a signal has ended before its handler was there keeps the signal for ever.
+      if (word == "State:" && status >> word && word == "Z") return;
     }
     if (!(status >> std::hex >> pending) || (pending >> (signal - 1) & 1) == 0) return;
     std::this_thread::yield();
