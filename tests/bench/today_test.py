@@ -344,7 +344,7 @@ class TreeTest(Scratch):
         text = "\n".join(made.pages[1].block)
         for peer in ("cuGraph", "GAP suite"):
             self.assertIn(f"{peer} ({made.peers['sources'][peer]})", text)
-        ours = re.findall(r"- ours on .*\((bench/results/[^)]*)\): `[^`]+`", text)
+        ours = re.findall(r"- [^:\n]+: on .*\((bench/results/[^)]*)\): `[^`]+`", text)
         self.assertTrue(ours and set(ours) <= set(made.description["records"]), text)
 
     def test_a_changed_record_is_found(self):
