@@ -63,7 +63,7 @@ struct RowOptions {
   bool fuses = true;                 ///< a fused run on a GPU is possible
   bool together = false;             ///< and, on several devices, one of all devices together
   bool rounds_together = false;      ///< on GPUs, rounds of all together are possible, in resident kernels
-  bool wide_rounds = false;          ///< on one GPU, rounds of any width are possible in a resident kernel
+  bool wide_rounds = false;          ///< on GPUs, rounds of any width are possible in resident kernels
   bool operator==(const RowOptions&) const = default;  ///< all members
 };
 
@@ -106,8 +106,8 @@ struct RunOptions {
   /// (framework/fused/team.h). false: they send buffers. PlanRun sets false for graphs whose frontiers are wide.
   bool relax_together = true;
   /// GPUs with links that execute atomics make rounds of few vertices together, in resident kernels
-  /// (framework/fused/rounds_team.h), as does one GPU alone, there also of many vertices. false: the host drives each round,
-  /// unless a program has no other engine on one GPU. PlanRun sets false if memory has no room for it.
+  /// (framework/fused/rounds_team.h), also of many vertices (fused/wide_team.h), as does one GPU alone. false: the host
+  /// drives each round, unless a program has no other engine on one GPU. PlanRun sets false if memory has no room for it.
   bool rounds_together = true;
   /// Record each buffer in RunStatistics::buffers, with its time. Slows the run. kAuto then takes rounds.
   bool explain = false;

@@ -151,10 +151,10 @@ double LevelsOfRunTogether(Session& session, const RunOptions& options, const Pr
   return LevelsIfDeep(session.graph(), kind);
 }
 
-/// Whether a kernel makes rounds of any width, if they need not be reported.
+/// Whether kernels make rounds of any width, if they need not be reported. Those of several GPUs make narrow rounds, too.
 bool MakesWideRounds(const Session& session, const ProgramTraits& traits, const ProgramPlan& plan) {
-  return session.device_count() == 1 && session.device(0).kind() == DeviceKind::kCuda && traits.gpu_fused &&
-         traits.gpu_fused->wide_rounds && plan.engine == EngineKind::kBsp && plan.directions.push;
+  return (session.device_count() == 1 || plan.rows.rounds_together) && session.device(0).kind() == DeviceKind::kCuda &&
+         traits.gpu_fused && traits.gpu_fused->wide_rounds && plan.engine == EngineKind::kBsp && plan.directions.push;
 }
 
 /// Decides FusedUse on several devices: the whole run together, or rounds that they make together. `no_room`: as above.
@@ -205,12 +205,12 @@ void PlanFusedOfOne(const Session& session, const ProgramTraits& traits, const R
 /// Decides who makes rounds and which part of the run a fused engine has.
 void PlanFused(const Session& session, const ProgramTraits& traits, const RunOptions& options, bool no_room,
                ProgramPlan& plan) {
-  plan.rows.wide_rounds = plan.rows.wide_rounds && MakesWideRounds(session, traits, plan);
   if (session.device_count() > 1) {
     PlanFusedOfSeveral(session, traits, options, no_room, plan);
   } else {
     PlanFusedOfOne(session, traits, options, no_room, plan);
   }
+  plan.rows.wide_rounds = plan.rows.wide_rounds && MakesWideRounds(session, traits, plan);
 }
 
 /// The transports of a program on several devices.

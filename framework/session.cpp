@@ -270,6 +270,9 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
   if (plan_.fused == FusedUse::kTogether) team_ = std::make_unique<fused::Team>(session.devices(), plan_.rows.list_items);
   if (plan_.rows.rounds_together) {
     rounds_team_ = std::make_unique<fused::RoundsTeam>(session.devices());
+    if (plan_.rows.wide_rounds && session.device_count() > 1) {
+      wide_team_ = std::make_unique<fused::WideTeam>(session.devices(), graphs_->subgraphs);
+    }
   }
   PlaceData(data);
   MakePaths();
@@ -334,6 +337,7 @@ RunStatistics Job::Execute(const Job* prior) try {
   paths_.Begin();
   lifecycle_.EndFailedWork(last_.statistics);
   MakePaths();  // the failure may have made the transport unusable
+  if (rounds_team_ != nullptr && rounds_team_->Begin() && wide_team_ != nullptr) wide_team_->Clear();
   std::vector<DeviceContext> devices(steps_.size());
   for (std::size_t d = 0; d < steps_.size(); ++d) {
     devices[d].device = &session_->device(d);
@@ -343,8 +347,8 @@ RunStatistics Job::Execute(const Job* prior) try {
     if (!unions_.empty()) devices[d].unions = &unions_[d];
   }
   ThreadControlPlanes control(devices.size(), options_.timeout, sums_.get());
-  const EngineRun run{*program_,   lifecycle_,         devices, peers_,  control, paths_.selector(),
-                      team_.get(), rounds_team_.get(), plan_,   options_};
+  const EngineRun run{*program_,   lifecycle_,         devices,          peers_, control, paths_.selector(),
+                      team_.get(), rounds_team_.get(), wide_team_.get(), plan_,  options_};
   if (plan_.engine == EngineKind::kAsync && plan_.fused != FusedUse::kWholeRun) {
     RunAsync(run, &last_);
   } else {

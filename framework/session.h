@@ -91,6 +91,7 @@ class Job {
   RunPaths paths_;
   std::unique_ptr<fused::Team> team_;               // of a fused run of all devices
   std::unique_ptr<fused::RoundsTeam> rounds_team_;  // of rounds that all devices make together
+  std::unique_ptr<fused::WideTeam> wide_team_;      // of such rounds of any width
   std::unique_ptr<NcclState> sums_;                 // for the control plane; null where counters go through host memory
   RunRecord last_;
 };

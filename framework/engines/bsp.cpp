@@ -65,7 +65,6 @@ class BspRun {
   void Run() {
     round_.vertices = run_.me.graph->ref().vertices;
     round_.gauss_seidel = parts_ == 1 && options_.direction != Direction::kPush && steps_.AllowsGaussSeidel();
-    if (run_.rounds_team != nullptr && rank_ == 0) run_.rounds_team->Begin();  // the others enter after an all-reduce
     program_.ResetGlobal(round_.global);
     Span phase(track_, nullptr, spans::kPhase);
     if (!RunWide(/*begins=*/true)) {
@@ -246,29 +245,18 @@ class BspRun {
     FusedEngine* const engine = steps_.fused();
     if (!FusedTermsMet(engine->terms())) return false;
     FusedRun job = HandOver();
-    fused::RoundsTeamRef team;
-    std::vector<fused::TeamTraffic> traffic;
-    if (run_.rounds_team != nullptr) {
-      team = run_.rounds_team->ref(rank_);
-      traffic.resize(parts_);
-      job.rounds_team = &team;
-      job.sharing = run_.rounds_team->SharingWith(rank_);
-      job.epoch = run_.rounds_team->epoch(rank_);
-      job.traffic = traffic;
-    }
+    const bool together = run_.rounds_team != nullptr;
+    TeamShare share;
+    if (together) Join(job, share);
     {
       const Span span = Timed(spans::kAdvance, {total_.active_vertices, total_.active_edges});
       if (!engine->Run(job, wait_)) return false;
       steps_.FusedHasRun();
     }
-    const bool together = run_.rounds_team != nullptr;
     narrow_rounds_ = 0;
     TakeBack(job, together);
     if (job.mixed) RunLaterRoundsAsynchronously();
-    if (together) {
-      run_.rounds_team->SetEpoch(rank_, job.epoch);
-      LogTeamTraffic(traffic);
-    }
+    if (together) Leave(job);
     if (traits_.has_measure || together) TakeSums();
     if (rank_ == 0 && options_.on_round && job.push_rounds + job.pull_rounds > 0)
       options_.on_round({round_.index, total_.active_vertices, program_.ChangeOf(round_)});
@@ -281,11 +269,29 @@ class BspRun {
     return asynchronous_ || terms.narrow_rounds == 0 || narrow_rounds_ > terms.narrow_rounds;
   }
 
-  /// Counts what this device's kernel has sent to each other device in rounds of all.
-  void LogTeamTraffic(std::span<const fused::TeamTraffic> traffic) {
+  /// What a job refers to where all devices make rounds together.
+  struct TeamShare {
+    fused::RoundsTeamRef team;
+    std::vector<fused::TeamTraffic> traffic;
+  };
+  /// The job becomes one of all devices. `share` must outlive it.
+  void Join(FusedRun& job, TeamShare& share) const {
+    share.team = run_.rounds_team->ref(rank_);
+    share.traffic.resize(parts_);
+    job.rounds_team = &share.team;
+    job.sharing = run_.rounds_team->SharingWith(rank_);
+    job.epoch = run_.rounds_team->epoch(rank_);
+    job.traffic = share.traffic;
+    job.own_active_vertices = mine_.active_vertices;
+    if (run_.wide_team != nullptr) job.halo_bits = run_.wide_team->peers(rank_);
+  }
+  /// After the job. Counts what this device's kernel has sent to each other device.
+  void Leave(const FusedRun& job) {
+    run_.rounds_team->SetEpoch(rank_, job.epoch);
     for (PartId q = 0; q < parts_; ++q) {
       if (q == rank_) continue;
-      log_.CountSent(q, traffic[q].messages, traffic[q].before, traffic[q].messages * fused::kTeamEntryBytes);
+      const fused::TeamTraffic& sent = job.traffic[q];
+      log_.CountSent(q, sent.messages, sent.before, sent.bytes);
     }
   }
 
@@ -293,8 +299,11 @@ class BspRun {
   /// have the run or no vertex is active.
   bool RunWide(bool begins) {
     FusedEngine* const engine = run_.plan.rows.wide_rounds && !mixed_ ? steps_.wide_rounds() : nullptr;
-    if (engine == nullptr || options_.stop.stop_requested()) return false;
+    const bool together = parts_ > 1;  // then all devices do the same, and each of them sees a stop at another time
+    if (engine == nullptr || (!together && options_.stop.stop_requested())) return false;
     FusedRun job = HandOver();
+    TeamShare share;
+    if (together) Join(job, share);
     job.begins = begins;
     job.input = run_.me.input;
     job.skips_last_round = skips_last_round_;
@@ -320,7 +329,11 @@ class BspRun {
     initialised_ = true;
     wide_rounds_ += job.push_rounds + job.pull_rounds;
     narrow_rounds_ = job.narrow_rounds;
-    TakeBack(job, /*together=*/false);
+    TakeBack(job, together);
+    if (together) {
+      Leave(job);
+      TakeSums();
+    }
     return true;
   }
 

@@ -37,6 +37,7 @@ auto DriveDevices(std::string_view execution, const EngineRun& run, Failing& fai
                                .paths = paths,
                                .team = run.team,
                                .rounds_team = run.rounds_team,
+                               .wide_team = run.wide_team,
                                .plan = run.plan,
                                .options = run.options,
                                .account = account,

@@ -14,6 +14,7 @@
 #include "chatty/framework/engines/peer_table.h"
 #include "chatty/framework/fused/rounds_team.h"
 #include "chatty/framework/fused/team.h"
+#include "chatty/framework/fused/wide_team.h"
 #include "chatty/framework/options.h"
 #include "chatty/framework/run_lifecycle.h"
 #include "chatty/framework/run_plan.h"
@@ -42,6 +43,7 @@ struct EngineRun {
   TransportSelector* paths;        ///< between the devices; null on one device
   fused::Team* team;               ///< of a fused run of all devices together; else null
   fused::RoundsTeam* rounds_team;  ///< of rounds that all devices make together; else null
+  fused::WideTeam* wide_team;      ///< of such rounds of any width; else null
   const ProgramPlan& plan;         ///< the decisions before the run
   const RunOptions& options;
 };
@@ -58,6 +60,7 @@ struct DeviceRun {
   /// See EngineRun.
   fused::Team* const team;
   fused::RoundsTeam* const rounds_team;
+  fused::WideTeam* const wide_team;
   /// @}
   const ProgramPlan& plan;
   const RunOptions& options;

@@ -20,8 +20,9 @@
 namespace chatty {
 
 namespace fused {
+struct HaloBits;
 struct TeamRef;
-}
+}  // namespace fused
 
 /// When rounds should hand over to an engine, which may change during a run.
 struct FusedTerms {
@@ -65,8 +66,10 @@ struct FusedRun {
   /// The same of rounds that all devices make together. `active_vertices` and `ahead` are then the sums of all devices
   /// before, and afterwards this device's, `candidate_edges` being their change. Not owned.
   const fused::RoundsTeamRef* rounds_team = nullptr;
-  std::uint32_t epoch = 0;                ///< RoundsTeam::epoch, before and after
-  std::span<fused::TeamTraffic> traffic;  ///< one a device: gets what this device has sent
+  std::uint32_t epoch = 0;                     ///< RoundsTeam::epoch, before and after
+  std::span<fused::TeamTraffic> traffic;       ///< one a device: gets what this device has sent
+  const fused::HaloBits* halo_bits = nullptr;  ///< of rounds of any width: WideTeam::peers
+  std::uint64_t own_active_vertices = 0;       ///< before: those of `active_vertices` that are this device's
   /// @}
   /// @{
   /// The state before and after.
@@ -97,7 +100,7 @@ struct FusedTraits {
   bool together = false;   ///< also on several devices, each with a part of the graph: see fused/team.h
   /// There is an engine for exact rounds of several devices together: see fused/rounds_team.h.
   bool rounds_together = false;
-  /// There is an engine for exact rounds of any width, on a GPU that has the whole graph.
+  /// There is an engine for exact rounds of any width, of one GPU or of several together.
   bool wide_rounds = false;
   bool asynchronous = true;  ///< the engine runs programs without rounds
   bool traces = false;       ///< the engine reports its steps to a trace; else rounds run where there is one

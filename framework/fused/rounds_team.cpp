@@ -9,10 +9,11 @@ namespace chatty::fused {
 namespace {
 
 std::size_t ListBytes(std::size_t devices) { return devices * TeamRoundEdges(devices) * kTeamEntryBytes; }
+std::size_t SumsBytes(std::size_t devices) { return 2 * devices * kWideEntries * kTeamEntryBytes; }
 std::size_t SharedBytes(std::size_t devices) {
-  constexpr std::size_t kArrays = 4;  // each begins a line
+  constexpr std::size_t kArrays = 5;  // each begins a line
   return 2 * devices * sizeof(symmetric::RingCounter) + 3 * devices * sizeof(std::uint64_t) + kArrays * symmetric::kLine +
-         ListBytes(devices);
+         SumsBytes(devices) + ListBytes(devices);
 }
 
 }  // namespace
@@ -24,6 +25,7 @@ RoundsTeam::RoundsTeam(std::span<Device* const> devices)
   ref_.words = heap_.Allocate<symmetric::RingCounter>(2 * size());
   ref_.seen = heap_.Allocate<std::uint64_t>(2 * size());
   ref_.blocks = heap_.Allocate<std::uint64_t>(size());
+  ref_.sums = heap_.Allocate<std::byte>(SumsBytes(size()));
   ref_.lists = heap_.Allocate<std::byte>(ListBytes(size()));
   ref_.capacity = TeamRoundEdges(size());
 }
@@ -51,15 +53,16 @@ RoundsTeamRef RoundsTeam::ref(std::size_t index) const {
   return ref;
 }
 
-void RoundsTeam::Begin() {
+bool RoundsTeam::Begin() {
   const bool whole =
       std::all_of(epochs_.begin(), epochs_.end(), [&](const Epoch& epoch) { return epoch.value == epochs_.front().value; });
   constexpr std::uint32_t kLast = 1u << 31;  // an entry of a barrier with the same number is never left
-  if (whole && epochs_.front().value < kLast && detail::LoadRelaxed(ref(0).heap.abort) == 0) return;
+  if (whole && epochs_.front().value < kLast && detail::LoadRelaxed(ref(0).heap.abort) == 0) return false;
   heap_.BeginRun();
   heap_.Clear();
   std::fill(epochs_.begin(), epochs_.end(), Epoch{});
   heap_.device(0).MakeCurrent();
+  return true;
 }
 
 }  // namespace chatty::fused

@@ -71,6 +71,16 @@ constexpr std::uint32_t TeamRoundEdges(std::size_t devices) {
 /// Bytes of a list's entry: the number of a vertex, that of a barrier, and a message of at most 8 bytes.
 inline constexpr std::size_t kTeamEntryBytes = 16;
 
+/// A GPU's counters of a round of any width: see fused/wide_team.h. Sums of all GPUs are of the same type.
+struct WideSums {
+  std::uint64_t active_vertices = 0, active_edges = 0;
+  std::uint64_t candidate_edges = 0;  ///< their change, in two's complement
+  std::uint64_t edges_touched = 0;
+  std::uint64_t stops = 0;  ///< GPUs whose hosts have asked for a stop
+};
+/// Entries of 16 bytes for WideSums, each of which has the number of its barrier.
+inline constexpr std::size_t kWideEntries = sizeof(WideSums) / sizeof(std::uint64_t);
+
 /// What a kernel gets of a team, by value.
 struct RoundsTeamRef {
   SymmetricRef heap;                        ///< of the devices
@@ -78,6 +88,7 @@ struct RoundsTeamRef {
   Symmetric<std::uint64_t> seen;            ///< of a device: the words when its last kernel ended
   Symmetric<std::uint64_t> blocks;          ///< of each device, with the barrier before which its kernel began
   Symmetric<std::byte> lists;               ///< at the owner: one of each sender
+  Symmetric<std::byte> sums;                ///< WideSums of each device, of two barriers
   std::uint32_t capacity = 0;               ///< entries of each list: most edges of a round
 
   /// The word to which the blocks of `from` add at `to`, for a barrier.
@@ -91,16 +102,21 @@ struct RoundsTeamRef {
   }
   /// At `to`: the number of the first barrier of the kernel of `from`, and its blocks in the lower half.
   CHATTY_FN std::uint64_t* Blocks(std::uint32_t from, std::uint32_t to) const { return heap.At(blocks, to) + from; }
+  /// At `to`: entries of the counters of `from`, of a barrier of rounds of any width.
+  CHATTY_FN std::byte* Sums(std::uint32_t epoch, std::uint32_t from, std::uint32_t to) const {
+    return heap.At(sums, to) + ((epoch & 1) * std::size_t{heap.size} + from) * kWideEntries * kTeamEntryBytes;
+  }
   /// The list from one device to another.
   CHATTY_FN std::byte* List(std::uint32_t from, std::uint32_t to) const {
     return heap.At(lists, to) + std::size_t{from} * capacity * kTeamEntryBytes;
   }
 };
 
-/// Messages that a device has sent to another in rounds of a team.
+/// What a device has sent to another in rounds of a team.
 struct TeamTraffic {
-  std::uint64_t messages = 0;  ///< entries of lists
+  std::uint64_t messages = 0;  ///< entries of lists, or bits
   std::uint64_t before = 0;    ///< edges that crossed
+  std::uint64_t bytes = 0;     ///< of entries, or of words of bitmaps
 };
 
 /// The memory that devices share which make rounds together. The devices must outlive it.
@@ -120,8 +136,8 @@ class RoundsTeam {
   std::size_t SharingWith(std::size_t index) const;
   RoundsTeamRef ref(std::size_t index) const;  ///< what device `index` gets
   /// A run begins. After a failed one, and when numbers of barriers could come again, clears words, lists and what was seen:
-  /// the numbers begin anew. On the first device's thread, before any device uses the team.
-  void Begin();
+  /// the numbers begin anew. Returns whether they do. Before any device uses the team.
+  bool Begin();
   void Abort() noexcept { heap_.Abort(); }  ///< ends all waits of the run
   /// @{
   /// Barriers that device `index` has passed, on its own thread. As many as all others, if nothing failed.

@@ -122,6 +122,7 @@ TEST(RoundsTeam, PlacesAreApart) {
   for (std::uint32_t from = 0; from < 3; ++from) {
     for (const std::uint32_t epoch : {6u, 7u}) add(ref.Word(epoch, from, 2), symmetric::kLine);
     add(ref.Blocks(from, 2), sizeof(std::uint64_t));
+    for (const std::uint32_t epoch : {6u, 7u}) add(ref.Sums(epoch, from, 2), fused::kWideEntries * fused::kTeamEntryBytes);
     add(ref.List(from, 2), ref.capacity * fused::kTeamEntryBytes);
   }
   for (const unsigned parity : {0u, 1u}) {

@@ -32,6 +32,9 @@ __device__ inline unsigned long long LoadAcquire(const unsigned long long* word)
   asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(__cvta_generic_to_global(word)) : "memory");
   return value;
 }
+__device__ inline void StoreRelease(unsigned long long* word, unsigned long long value) {
+  asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(word)), "l"(value) : "memory");
+}
 /// @}
 
 }  // namespace detail
@@ -92,20 +95,29 @@ class PlainGridBarrier {
 
   /// Waits for all blocks.
   __device__ void Sync() {
-    constexpr unsigned kWords = PlainBarrierWords::kWords;
+    Arrive();
+    AwaitArrivals();
+    __syncthreads();
+  }
+  /// The block arrives.
+  __device__ void Arrive() {
     ++barriers_;
     __syncthreads();
     if (threadIdx.x == 0) detail::AddRelease(&words_->words[blockIdx.x % kWords].arrived, 1);
+  }
+  /// Waits for all blocks in some of the block's first warp, which synchronises afterwards. That warp calls it, or all.
+  __device__ void AwaitArrivals() const {
     if (threadIdx.x < kWords) {
       const unsigned blocks = gridDim.x / kWords + (threadIdx.x < gridDim.x % kWords ? 1 : 0);
       while (detail::LoadAcquire(&words_->words[threadIdx.x].arrived) < barriers_ * blocks) {
       }
     }
-    __syncthreads();
   }
   __device__ std::uint64_t barriers() const { return barriers_; }
 
  private:
+  static constexpr unsigned kWords = PlainBarrierWords::kWords;
+
   PlainBarrierWords* const words_;
   std::uint64_t barriers_;
 };

@@ -3,10 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <thread>
 
 #include "chatty/comm/symmetric/access.h"
 #include "chatty/core/bitmap.h"
@@ -97,7 +95,7 @@ class TeamRoundsEngine final : public FusedEngine {
     device_.CopyOut(report_.data(), totals_.data(), sizeof(RoundTotals), device_.stream());
     device_.CopyOut(traffic_.data(), counters_.data(), sizeof(TeamRoundCounters), device_.stream());
     kernel_.Await(run.stop, context);
-    if (chatty::detail::LoadRelaxed(a.team.heap.abort) != 0) ThrowAborted(context);
+    if (chatty::detail::LoadRelaxed(a.team.heap.abort) != 0) ThrowAborted(context, "rounds of all devices together");
     const RoundTotals& t = report_[0];
     // The rounds' messages are checked afterwards: a wrong one fails the run.
     for (std::uint32_t i = 0; i < t.rounds; ++i, ++round.index) state_.CheckRoundMessage(round);
@@ -112,20 +110,12 @@ class TeamRoundsEngine final : public FusedEngine {
     run.ahead.active_edges = t.edges;
     run.ahead.candidate_edges = t.candidates;
     run.round.index += t.rounds;
-    for (std::size_t q = 0; q < run.traffic.size(); ++q) run.traffic[q] = {traffic_[0].sent[q], traffic_[0].crossed[q]};
+    for (std::size_t q = 0; q < run.traffic.size(); ++q) {
+      run.traffic[q] = {traffic_[0].sent[q], traffic_[0].crossed[q], traffic_[0].sent[q] * kTeamEntryBytes};
+    }
   } catch (...) {
     chatty::detail::StoreRelaxed(run.rounds_team->heap.abort, 1u);  // nobody may wait for this device
     throw;
-  }
-
-  /// Throws once the run knows the error of the device that failed, which is to come first.
-  [[noreturn]] static void ThrowAborted(const WaitContext& context) {
-    const Clock::time_point end = Clock::now() + std::chrono::seconds(10);
-    while (context.abort != nullptr && Clock::now() < end) {
-      context.abort->ThrowIfAborted("rounds of all devices together");
-      std::this_thread::yield();
-    }
-    throw AbortedError("rounds of all devices together ended, because another device failed");
   }
 
   cudaStream_t stream() const { return static_cast<cudaStream_t>(device_.stream().native()); }

@@ -1,7 +1,9 @@
 /// \file
-/// Rounds of any width in one resident kernel, on a GPU that has the whole graph. The kernel loops over the steps that the
-/// host otherwise launches one by one: first values and frontier, push or pull, updates. A barrier of the grid is between
-/// two steps that depend on each other, and each block decides by the same counters what follows.
+/// Rounds of any width in one resident kernel, on a GPU that has the whole graph or on several that have a part each. The
+/// kernel loops over the steps that the host otherwise launches one by one: first values and frontier, push or pull,
+/// updates. A barrier of the grid is between two steps that depend on each other, and each block decides by the same
+/// counters what follows. Several GPUs exchange bits and counters as fused/wide_team.h has it; all of them make the same
+/// decisions.
 ///
 /// A search of few levels spends a third of its time in launches, and in counters that the host waits for
 /// (docs/performance/log/2026-11-30-wide-rounds-in-a-kernel.md). Here it costs one launch and one report. The price is
@@ -20,6 +22,7 @@
 #include "chatty/framework/frontier_policy.h"
 #include "chatty/framework/fused/cuda/grid_barrier.cuh"
 #include "chatty/framework/fused/cuda/wide_rounds_memory.h"
+#include "chatty/framework/fused/cuda/wide_team.cuh"
 #include "chatty/framework/steps/cuda/apply.cuh"
 #include "chatty/framework/steps/cuda/frontier.cuh"
 #include "chatty/framework/steps/cuda/pull.cuh"
@@ -27,7 +30,7 @@
 
 namespace chatty::fused::cuda {
 
-/// Where rounds stand between two of them.
+/// Where rounds stand between two of them: sums of all GPUs, but for the frontier's form, which is this one's.
 struct WideProgress {
   DirectionChooser chooser;
   Ahead ahead;
@@ -53,7 +56,13 @@ struct WideRound {
 /// The kernel's result, in mapped host memory.
 struct WideReport {
   WideProgress progress;
-  std::uint64_t barriers = 0;            ///< at which blocks have met since the words were zero
+  std::uint64_t barriers = 0;  ///< at which blocks have met since the words were zero
+  /// @{
+  /// Of several GPUs.
+  WideShare share;
+  std::uint32_t epoch = 0;  ///< barriers of all
+  bool failed = false;      ///< whether the run has failed: then nothing else here means anything
+  /// @}
   alignas(64) std::uint32_t ticket = 0;  ///< written last
 };
 
@@ -78,43 +87,70 @@ struct WideRoundsRef {
   WideProgress progress;
 };
 
+/// The input of a kernel of several GPUs.
+template <class P>
+struct WideTeamRoundsRef : WideRoundsRef<P> {
+  WideTeamRef team;
+};
+
 namespace detail {
 
-/// One run of the kernel, as one thread sees it.
-template <class P>
+/// One run of the kernel, as one thread sees it. Peers: NoPeers or WidePeers.
+template <class P, class Peers>
 class WideRun {
  public:
-  __device__ WideRun(const StateRef<P>& s, const RoundOf<P>& round, const WideRoundsRef<P>& a, WideProgress* progress,
-                     WideRound* next)
-      : s_(s), round_(round), a_(a), progress_(*progress), next_(*next), barrier_(a.barrier, a.barriers) {}
+  static constexpr bool kSeveral = Peers::kSeveral;
 
-  __device__ void Run() {
+  __device__ WideRun(const StateRef<P>& s, const RoundOf<P>& round, const WideRoundsRef<P>& a, Peers peers,
+                     WideProgress* progress, WideRound* next)
+      : s_(s), round_(round), a_(a), peers_(peers), progress_(*progress), next_(*next), barrier_(a.barrier, a.barriers) {}
+
+  __device__ void Run(bool stops = false) {
     if (IsLeader()) progress_ = a_.progress;
-    if (a_.begins) Begin();
-    for (;;) {
+    bool failed = a_.begins && !Begin(stops);
+    while (!failed) {
       if (IsLeader()) next_ = BeginRound();
       __syncthreads();
       const WideRound next = next_;
       if (next.ends) break;
       round_.active = progress_.active_vertices;
-      Round(next);
+      failed = !Round(next);
     }
-    End();
+    End(failed);
   }
 
  private:
   static __device__ bool IsLeader() { return threadIdx.x == 0; }
 
-  __device__ void Begin() {
+  /// Waits for all blocks of all GPUs; with kSums, for their counters. Returns false if the run has failed on another GPU,
+  /// the same for all blocks.
+  template <bool kSums>
+  __device__ bool SyncAll() {
+    if constexpr (kSeveral) {
+      return peers_.template Sync<kSums>(barrier_, a_.controls[turn_ % 2]);
+    } else {
+      barrier_.Sync();
+      return true;
+    }
+  }
+  /// Active vertices of this GPU.
+  __device__ std::uint64_t OwnActive() const {
+    if constexpr (kSeveral) return peers_.share().active_vertices;
+    return progress_.active_vertices;
+  }
+
+  __device__ bool Begin(bool stops) {
     UseControl();
     steps::cuda::Init(grid_, s_, a_.input, round_);
-    barrier_.Sync();
+    if (kSeveral && stops && steps::cuda::IsFirst(grid_)) a_.controls[turn_ % 2].stop = 1;
+    if (!SyncAll<true>()) return false;
     if (IsLeader()) {
       Count(/*pull=*/false);
       progress_.edges_touched = progress_.vertices_updated = 0;
-      progress_.queue_has_one = progress_.active_vertices == 1;
+      progress_.queue_has_one = OwnActive() == 1;
     }
     ++turn_;
+    return true;
   }
 
   /// Chooses the next round and records the choice in the block's progress. By each block's first thread, equal in all.
@@ -137,6 +173,7 @@ class WideRun {
     if (a_.skips_last_round && p.ahead.candidate_edges == 0) {
       ++(next.pull ? p.pull_rounds : p.push_rounds);
       p.active_vertices = p.ahead.active_edges = 0;
+      if constexpr (kSeveral) peers_.share().active_vertices = peers_.share().active_edges = 0;
       next.ends = true;
       return next;
     }
@@ -145,11 +182,11 @@ class WideRun {
       next.slices =
           s_.graph.reverse.max_degree >= kHubDegree && p.ahead.candidate_edges >= static_cast<std::int64_t>(kHubDegree);
     } else {
-      const bool to_queue = p.form == Form::kBitmap && PushesQueue(policy, p.active_vertices, s_.graph.owned);
+      const bool to_queue = p.form == Form::kBitmap && PushesQueue(policy, OwnActive(), s_.graph.owned);
       next.converts = to_queue && !p.queue_has_one;
       if (to_queue) {
         p.form = Form::kQueue;
-        p.count = p.active_vertices;
+        p.count = OwnActive();
       }
       next.queues = QueuesTargets(policy, p.ahead.active_edges, round_.vertices);
       next.slices = s_.graph.forward.max_degree >= kHubDegree && p.ahead.active_edges >= kHubDegree;
@@ -158,21 +195,17 @@ class WideRun {
     return next;
   }
 
-  __device__ void Round(const WideRound& next) {
+  __device__ bool Round(const WideRound& next) {
     // The word is far away: its value is needed at the round's end alone.
     std::uint32_t stop = 0;
     if (steps::cuda::IsFirst(grid_)) {
       stop = a_.host[0];
       a_.host[1] = progress_.push_rounds + progress_.pull_rounds + 1;
     }
-    if (next.pull) {
-      Pull(next);
-    } else {
-      Push(next);
-    }
+    if (!(next.pull ? Pull(next) : Push(next))) return false;
     if (steps::cuda::IsFirst(grid_) && stop != 0) a_.controls[turn_ % 2].stop = 1;
     ClearControl(turn_ + 1);
-    barrier_.Sync();
+    if (!SyncAll<true>()) return false;
     if (IsLeader()) {
       Count(next.pull);
       ++(next.pull ? progress_.pull_rounds : progress_.push_rounds);
@@ -180,9 +213,10 @@ class WideRun {
     }
     ++turn_;
     round_.index += 1;
+    return true;
   }
 
-  __device__ void Push(const WideRound& next) {
+  __device__ bool Push(const WideRound& next) {
     if (next.converts) {
       s_.control = &a_.controls[kWideControls - 1].control;
       UseQueue(progress_.in_next);
@@ -207,17 +241,30 @@ class WideRun {
       steps::cuda::AdvanceSlices(grid_, s_, round_, next.queues);
       barrier_.Sync();
     }
+    if constexpr (kSeveral) {
+      peers_.SendHalo(grid_, s_, /*settles=*/!next.queues);
+      if (!SyncAll<false>()) return false;
+      peers_.TakeIn(grid_, s_, next.queues);
+      barrier_.Sync();
+    }
     const std::size_t count = next.queues ? atomics::Load(&s_.control->touched_count) : s_.graph.owned;
     Apply(next.queues ? Form::kQueue : Form::kBitmap, count);
     if (IsLeader()) progress_.form = next.queues ? Form::kQueue : Form::kBitmap;
+    return true;
   }
 
-  __device__ void Pull(const WideRound& next) {
+  __device__ bool Pull(const WideRound& next) {
     UseQueue(progress_.in_next);
     if (next.converts) ToBitmap();
     UseControl();
     if constexpr (Traits<P>::kSharesSeparately) {
       steps::cuda::Publish(grid_, s_, Form::kBitmap);
+      barrier_.Sync();
+    }
+    if constexpr (kSeveral) {
+      peers_.SendFrontier(grid_, s_);
+      if (!SyncAll<false>()) return false;
+      peers_.TakeFrontier(grid_, s_);
       barrier_.Sync();
     }
     steps::cuda::Gather(grid_, s_, round_, /*all_active=*/false);
@@ -228,6 +275,7 @@ class WideRun {
     }
     Apply(Form::kBitmap, s_.graph.owned);
     if (IsLeader()) progress_.form = Form::kBitmap;
+    return true;
   }
 
   __device__ void Apply(Form form, std::size_t count) { steps::cuda::Apply<P>(grid_, s_, round_, form, count); }
@@ -245,27 +293,58 @@ class WideRun {
     WideProgress& p = progress_;
     const Control& c = a_.controls[turn_ % 2].control;
     const Ahead before = p.ahead;
-    const std::uint64_t touched = atomics::Load(&c.edges_touched);
-    p.active_vertices = atomics::Load(&c.active_vertices);
-    p.ahead.active_edges = atomics::Load(&c.active_edges);
-    p.ahead.candidate_edges += atomics::Load(&c.candidate_edges);
+    std::uint64_t touched;
+    if constexpr (kSeveral) {
+      const WideSums& all = peers_.sums();
+      touched = all.edges_touched;
+      p.active_vertices = all.active_vertices;
+      p.ahead.active_edges = all.active_edges;
+      p.ahead.candidate_edges += static_cast<std::int64_t>(all.candidate_edges);
+      WideShare& share = peers_.share();
+      share.active_vertices = atomics::Load(&c.active_vertices);
+      share.active_edges = atomics::Load(&c.active_edges);
+      share.candidate_edges += atomics::Load(&c.candidate_edges);
+    } else {
+      touched = atomics::Load(&c.edges_touched);
+      p.active_vertices = atomics::Load(&c.active_vertices);
+      p.ahead.active_edges = atomics::Load(&c.active_edges);
+      p.ahead.candidate_edges += atomics::Load(&c.candidate_edges);
+    }
     p.edges_touched += touched;
     p.vertices_updated += p.active_vertices;
     if (p.form == Form::kQueue) {
       p.count = atomics::Load(&c.next_count);
       p.in_next = !p.in_next;
     }
-    stop_ = atomics::Load(&a_.controls[turn_ % 2].stop);
+    if constexpr (kSeveral) {
+      stop_ = peers_.sums().stops != 0;
+    } else {
+      stop_ = atomics::Load(&a_.controls[turn_ % 2].stop);
+    }
     if (pull) p.chooser.Learn(before, round_.vertices, touched);
   }
 
-  /// Reports, and leaves a bitmap and cleared counters.
-  __device__ void End() {
-    UseQueue(progress_.in_next);
-    if (progress_.form == Form::kQueue && progress_.active_vertices > 0) ToBitmap();
-    barrier_.Sync();
-    for (std::uint32_t i = 0; i < 2; ++i) ClearControl(i);
+  /// Reports, and leaves a bitmap and cleared counters, unless the run has failed.
+  __device__ void End(bool failed) {
+    if (!failed) {
+      UseQueue(progress_.in_next);
+      if (progress_.form == Form::kQueue && progress_.active_vertices > 0) ToBitmap();
+      barrier_.Sync();
+      for (std::uint32_t i = 0; i < 2; ++i) ClearControl(i);
+    }
+    if constexpr (kSeveral) {
+      if (!failed && steps::cuda::BlockRank(grid_) == 0) {
+        peers_.ReportTraffic();
+        __threadfence_system();
+        __syncthreads();
+      }
+    }
     if (!steps::cuda::IsFirst(grid_)) return;
+    if constexpr (kSeveral) {
+      a_.report->share = peers_.share();
+      a_.report->failed = failed;
+      a_.report->epoch = peers_.epoch();
+    }
     a_.report->progress = progress_;
     a_.report->barriers = barrier_.barriers();
     __threadfence_system();
@@ -293,6 +372,7 @@ class WideRun {
   StateRef<P> s_;
   RoundOf<P> round_;
   const WideRoundsRef<P>& a_;
+  Peers peers_;
   WideProgress& progress_;  // of the block
   WideRound& next_;
   PlainGridBarrier barrier_;
@@ -310,7 +390,19 @@ __global__ void __launch_bounds__(steps::cuda::kBlock, kWideBlocks)
                const __grid_constant__ WideRoundsRef<P> a) {
   __shared__ steps::cuda::SharedArray<WideProgress, 1> progress;
   __shared__ steps::cuda::SharedArray<WideRound, 1> next;
-  detail::WideRun<P>(s, round, a, &progress[0], &next[0]).Run();
+  detail::WideRun<P, detail::NoPeers>(s, round, a, {}, &progress[0], &next[0]).Run();
+}
+
+/// The kernel of one of several GPUs.
+template <class P>
+__global__ void __launch_bounds__(steps::cuda::kBlock, kWideBlocks)
+    WideRoundsTogether(const __grid_constant__ StateRef<P> s, const __grid_constant__ RoundOf<P> round,
+                       const __grid_constant__ WideTeamRoundsRef<P> a) {
+  __shared__ steps::cuda::SharedArray<WideProgress, 1> progress;
+  __shared__ steps::cuda::SharedArray<WideRound, 1> next;
+  __shared__ steps::cuda::SharedArray<WideShare, 1> share;
+  if (threadIdx.x == 0) share[0] = a.team.share;
+  detail::WideRun<P, detail::WidePeers>(s, round, a, {a.team, &share[0]}, &progress[0], &next[0]).Run(a.team.stops);
 }
 
 }  // namespace chatty::fused::cuda

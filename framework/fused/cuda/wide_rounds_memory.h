@@ -7,6 +7,7 @@
 
 #include "chatty/framework/fused/cuda/barrier_words.h"
 #include "chatty/framework/fused/cuda/rounds_memory.h"
+#include "chatty/framework/fused/wide_team.h"
 #include "chatty/framework/options.h"
 #include "chatty/framework/state.h"
 #include "chatty/partition/part_shape.h"
@@ -29,15 +30,25 @@ struct WideControl {
 /// Two take turns, and one is of conversions.
 inline constexpr std::size_t kWideControls = 3;
 
-/// Whether a part has them.
+/// What a GPU has of barriers over several, in its own memory: zero at first.
+struct WideTeamWords {
+  alignas(128) unsigned long long released = 0;  ///< twice the last barrier that all GPUs have reached, plus 1 if failed
+  alignas(128) WideSums sums;                    ///< of all GPUs, at the last barrier that had them
+  TeamTraffic traffic[kMaxDevices];              ///< of the kernel
+};
+
+/// Whether P's parts have them. Several GPUs that make them make narrow rounds together, too, and share that memory.
 template <class P>
 constexpr bool TakesWideRounds(std::size_t parts, RowOptions rows) {
-  return kRunsWideRounds<P> && parts == 1 && rows.wide_rounds;
+  return kRunsWideRounds<P> && rows.wide_rounds && (parts == 1 || rows.rounds_together);
 }
-/// Bytes on a part of a GPU, the barrier's words included.
+/// Bytes on a part of a GPU, words of barriers and bits on the way included.
 template <class P>
 std::uint64_t WideRoundsBytes(const PartShape& part, RowOptions rows) {
-  return TakesWideRounds<P>(part.parts, rows) ? kWideControls * sizeof(WideControl) + sizeof(PlainBarrierWords) : 0;
+  if (!TakesWideRounds<P>(part.parts, rows)) return 0;
+  const std::uint64_t counters = kWideControls * sizeof(WideControl) + sizeof(PlainBarrierWords);
+  if (part.parts == 1) return counters;
+  return counters + sizeof(WideTeamWords) + WideTeam::Bytes(part.parts, part.owned, part.halo(), part.border);
 }
 
 }  // namespace chatty::fused::cuda

@@ -199,8 +199,9 @@ __device__ inline void SetAscending(std::uint32_t* words, LocalId v, bool presen
 }
 
 /// Where bits say all, and nobody is to be queued: sets bit vertices[i] of `to` for each entry i that is set in a buffer.
-/// Warps have a segment each, and look up the vertices of its entries together, where they are no stretch.
-template <class Group>
+/// Warps have a segment each, and look up the vertices of its entries together, where they are no stretch. kClears: the
+/// buffer's words become zero.
+template <bool kClears = false, class Group>
 __device__ void ScatterBits(const Group& group, const InboxRef& inbox, const LocalId* vertices, std::uint32_t* to) {
   const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.buffer);
   const std::size_t begin = inbox.first / kBufferSegment, end = (inbox.last + kBufferSegment - 1) / kBufferSegment;
@@ -210,6 +211,9 @@ __device__ void ScatterBits(const Group& group, const InboxRef& inbox, const Loc
     std::uint32_t mine = 0;
     if (Lane() < kSegmentWords && w * 32 < inbox.last) {
       mine = words[w] & bits::Mask(w, inbox.last) & ~bits::Mask(w, inbox.first);
+      if constexpr (kClears) {
+        if (mine != 0) const_cast<std::uint32_t*>(words)[w] = 0;
+      }
     }
     if (!__any_sync(kFull, mine != 0)) continue;
     if (segment * kBufferSegment < inbox.first) {  // the list begins within the segment, once a buffer
