@@ -23,10 +23,14 @@ class Messages {
 
   const TeamRef& team() const { return team_; }  ///< not owned
 
+  /// Throws AbortedError if the run has failed on another device: for a thread that works, and does not wait.
+  void CheckAborted() const {
+    if (team_.IsAborted()) throw AbortedError("a fused run has ended on another device");
+  }
   /// Within a wait for other devices that began at `begin`: throws AbortedError if the run has failed elsewhere,
   /// TimeoutError after its longest wait.
   void CheckWait(Clock::time_point begin) const {
-    if (team_.IsAborted()) throw AbortedError("a fused run has ended on another device");
+    CheckAborted();
     if (context_.abort != nullptr) context_.abort->ThrowIfAborted("the other devices");
     if (context_.timeout.count() > 0 && Clock::now() - begin > context_.timeout) {
       Throw<TimeoutError>("waited {} ms for a step of all devices; raise --timeout if the work is known to take longer",
