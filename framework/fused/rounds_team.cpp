@@ -58,8 +58,13 @@ bool RoundsTeam::Begin() {
       std::all_of(epochs_.begin(), epochs_.end(), [&](const Epoch& epoch) { return epoch.value == epochs_.front().value; });
   constexpr std::uint32_t kLast = 1u << 31;  // an entry of a barrier with the same number is never left
   if (whole && epochs_.front().value < kLast && detail::LoadRelaxed(ref(0).heap.abort) == 0) return false;
-  heap_.BeginRun();
-  heap_.Clear();
+  try {
+    heap_.Clear();
+    heap_.BeginRun();
+  } catch (...) {
+    heap_.Abort();  // so that the next run clears all again
+    throw;
+  }
   std::fill(epochs_.begin(), epochs_.end(), Epoch{});
   heap_.device(0).MakeCurrent();
   return true;
