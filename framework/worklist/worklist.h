@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <span>
 #include <stop_token>
@@ -128,11 +129,12 @@ namespace chatty {
 /// Throws UsageError for unequal numbers of devices, programs and seeds, devices of two kinds, or a width that is not above
 /// 0. Throws CapabilityError for GPUs where the caller was compiled by the host's compiler, or which do not address each
 /// other's memory, or are shared by too many devices. Throws OutOfMemoryError where a GPU has no room for the lists, or the
-/// lists none for an item. Throws TimeoutError, the errors of SymmetricHeap, and after all devices have ended what a
-/// function of the program throws.
+/// lists none for an item, or the host no memory. Throws TimeoutError, the errors of SymmetricHeap, and after all devices
+/// have ended what a function of the program throws.
 template <WorklistProgram P, class Backends = CompiledBackends>
 WorklistStatistics RunWorklist(std::span<Device* const> devices, std::span<const P> programs,
-                               std::span<const std::vector<typename P::Item>> seeds, const WorklistOptions& options = {}) {
+                               std::span<const std::vector<typename P::Item>> seeds,
+                               const WorklistOptions& options = {}) try {
   if (devices.empty() || programs.size() != devices.size() || seeds.size() != devices.size()) {
     Throw<UsageError>("a worklist of {} devices needs as many programs and lists of seeds, not {} and {}", devices.size(),
                       programs.size(), seeds.size());
@@ -157,6 +159,8 @@ WorklistStatistics RunWorklist(std::span<Device* const> devices, std::span<const
   Throw<CapabilityError>(
       "{}: this worklist was compiled for host devices alone; compile the file that calls RunWorklist with nvcc",
       devices[0]->label());
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("running a worklist");
 }
 
 }  // namespace chatty

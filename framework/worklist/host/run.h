@@ -52,7 +52,7 @@ fused::StepOrder RunMember(TeamMember& member, const P& program, const fused::Te
   const auto rank = static_cast<std::size_t>(member.rank()), members = static_cast<std::size_t>(member.size());
   std::vector<typename P::Item>& far = shared.far[rank];
   Worker<P> worker(program, team, &far,
-                   terms.list_items == 0 ? kRoom : std::clamp<std::uint32_t>(terms.list_items, 2, kRoom));
+                   terms.list_items == 0 ? kRoom : std::clamp<std::uint32_t>(terms.list_items, 2, kRoom), terms.timeout);
   fused::StepLeader<true> leader({}, static_cast<unsigned>(members * team.heap.size), terms.width, terms.width, terms.width);
   std::size_t which = 0, reported_near = 0, reported_far = 0;
   std::uint64_t step = 1;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "chatty/core/error.h"
+#include "chatty/core/sync.h"
 #include "chatty/framework/buckets.h"
 #include "chatty/framework/fused/team.h"
 #include "chatty/framework/steps/vertex_ops.h"
@@ -33,9 +35,10 @@ class Worker {
  public:
   using Item = typename P::Item;
 
-  /// All must outlive it. `room`: items of the local queue.
-  Worker(const P& program, const fused::TeamRef& team, std::vector<Item>* far, std::size_t room)
-      : program_(program), team_(team), far_(far), queue_(room) {}
+  /// All must outlive it. `room`: items of the local queue. `timeout`: the longest wait for room in a ring; 0: no limit.
+  Worker(const P& program, const fused::TeamRef& team, std::vector<Item>* far, std::size_t room,
+         std::chrono::milliseconds timeout)
+      : program_(program), team_(team), far_(far), queue_(room), timeout_(timeout) {}
 
   /// @{
   /// As of WorklistContext.
@@ -171,6 +174,7 @@ class Worker {
   std::uint64_t AwaitRoom(std::uint32_t device) {
     const bool spilled = spills_;
     spills_ = true;
+    const Clock::time_point begin = Clock::now();
     while (true) {
       const std::uint64_t position = symmetric::ReserveInRing(team_.heap, team_.rings, device, 1);
       if (position != symmetric::Rings::kFull) {
@@ -178,6 +182,9 @@ class Worker {
         return position;
       }
       CheckAborted();
+      if (timeout_.count() > 0 && Clock::now() - begin > timeout_) {
+        Throw<TimeoutError>("waited {} ms for room in the ring to device {} of the worklist", timeout_.count(), device);
+      }
       if (!Claim(/*was_idle=*/false)) std::this_thread::yield();
     }
   }
@@ -186,6 +193,7 @@ class Worker {
   const fused::TeamRef& team_;
   std::vector<Item>*far_, *next_ = nullptr;
   std::vector<Item> queue_;
+  const std::chrono::milliseconds timeout_;
   std::uint64_t step_ = 0;
   std::size_t head_ = 0, tail_ = 0;
   double limit_ = 0, near_limit_ = 0;
