@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
+#include <thread>
 
 #include "chatty/core/error.h"
 
@@ -21,6 +23,15 @@ std::size_t ArrayBytes(std::size_t devices, std::uint32_t list_items) {
 }
 
 }  // namespace
+
+void ThrowAborted(const WaitContext& context, std::string_view what) {
+  const Clock::time_point end = Clock::now() + std::chrono::seconds(10);
+  while (context.abort != nullptr && Clock::now() < end) {
+    context.abort->ThrowIfAborted(what);
+    std::this_thread::yield();
+  }
+  Throw<AbortedError>("gave up waiting for {}: another device failed first", what);
+}
 
 std::uint64_t Team::Bytes(std::size_t devices, std::uint32_t list_items) {
   return SymmetricHeap::BlockBytes(ArrayBytes(devices, list_items));

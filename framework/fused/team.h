@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -33,6 +34,7 @@
 #include "chatty/comm/symmetric/ring.h"
 #include "chatty/core/atomics.h"
 #include "chatty/core/macros.h"
+#include "chatty/core/sync.h"
 #include "chatty/framework/fused/relaxes.h"
 #include "chatty/framework/fused/step_limits.h"
 #include "chatty/framework/options.h"
@@ -151,6 +153,10 @@ struct TeamRef {
  private:
   CHATTY_FN std::uint64_t* Word() const { return &heap.Own(state)->count; }
 };
+
+/// Throws AbortedError on a device whose wait for `what` has ended because another device failed. Waits for 10 s at most
+/// until the run knows the error of the device that failed, which is to come first.
+[[noreturn]] void ThrowAborted(const WaitContext& context, std::string_view what);
 
 /// The memory that the devices of a fused run share. The devices must outlive it.
 class Team {

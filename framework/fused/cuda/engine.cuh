@@ -210,6 +210,7 @@ class Engine final : public FusedEngine {
     }
     device_.CopyOut(report_.data(), totals_.data(), sizeof(RelaxTotals), device_.stream());
     Finish(a, run, context);
+    if (chatty::detail::LoadRelaxed(a.team.heap.abort) != 0) ThrowAborted(context, "the other devices");
   } catch (...) {
     chatty::detail::StoreRelaxed(run.team->heap.abort, 1u);  // nobody may wait for this device
     throw;

@@ -13,6 +13,7 @@
 #include "chatty/framework/fused/cuda/rounds_memory.h"
 #include "chatty/framework/fused/cuda/rounds_team.cuh"
 #include "chatty/framework/fused/fused_engine.h"
+#include "chatty/framework/fused/team.h"
 #include "chatty/framework/program_state.h"
 
 namespace chatty::fused::cuda {
