@@ -192,7 +192,11 @@ class AsyncRun {
     job.ahead.active_edges = edges_;
     {
       const Span span = Timed(spans::kAdvance, {active_, edges_});
-      if (!steps_.fused()->Run(job, wait_)) return;
+      try {
+        if (!steps_.fused()->Run(job, wait_)) return;
+      } catch (const TimeoutError&) {
+        std::rethrow_exception(run_.team->FailureOf(rank_));
+      }
       steps_.FusedHasRun();
     }
     round_ = job.round;

@@ -250,7 +250,12 @@ class BspRun {
     if (together) Join(job, share);
     {
       const Span span = Timed(spans::kAdvance, {total_.active_vertices, total_.active_edges});
-      if (!engine->Run(job, wait_)) return false;
+      try {
+        if (!engine->Run(job, wait_)) return false;
+      } catch (const TimeoutError& error) {
+        if (run_.rounds_team == nullptr) throw;
+        Throw<TimeoutError>("{}; {}", error.what(), run_.rounds_team->DescribeWait(rank_));
+      }
       steps_.FusedHasRun();
     }
     narrow_rounds_ = 0;

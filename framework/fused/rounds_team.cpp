@@ -8,6 +8,9 @@
 namespace chatty::fused {
 namespace {
 
+/// Words of a counter, of which the first is the count.
+constexpr std::size_t kCounterWords = sizeof(symmetric::RingCounter) / sizeof(std::uint64_t);
+
 std::size_t ListBytes(std::size_t devices) { return devices * TeamRoundEdges(devices) * kTeamEntryBytes; }
 std::size_t SumsBytes(std::size_t devices) { return 2 * devices * kWideEntries * kTeamEntryBytes; }
 std::size_t SharedBytes(std::size_t devices) {
@@ -21,7 +24,9 @@ std::size_t SharedBytes(std::size_t devices) {
 std::uint64_t RoundsTeam::Bytes(std::size_t devices) { return SymmetricHeap::BlockBytes(SharedBytes(devices)); }
 
 RoundsTeam::RoundsTeam(std::span<Device* const> devices)
-    : heap_(devices, SharedBytes(devices.size())), epochs_(devices.size()) {
+    : heap_(devices, SharedBytes(devices.size())),
+      reader_(heap_, 2 * devices.size() * kCounterWords),
+      epochs_(devices.size()) {
   ref_.words = heap_.Allocate<symmetric::RingCounter>(2 * size());
   ref_.seen = heap_.Allocate<std::uint64_t>(2 * size());
   ref_.blocks = heap_.Allocate<std::uint64_t>(size());
@@ -68,6 +73,40 @@ bool RoundsTeam::Begin() {
   std::fill(epochs_.begin(), epochs_.end(), Epoch{});
   heap_.device(0).MakeCurrent();
   return true;
+}
+
+// The words of `index` count the blocks that have arrived at barriers: those of each device, by the parity of the barrier,
+// and since its kernel began. Two devices at the same barrier have arrived as often, each with all its blocks.
+std::string RoundsTeam::DescribeWait(std::size_t index) {
+  const std::string me = heap_.device(index).label();
+  if (size() == 1) return fmt::format("{} makes these rounds alone", me);
+  const std::vector<std::uint64_t> blocks = reader_.Read(ref_.blocks, size(), index);
+  const std::vector<std::uint64_t> words = reader_.Read(ref_.words, 2 * size() * kCounterWords, index);
+  const std::vector<std::uint64_t> seen = reader_.Read(ref_.seen, 2 * size(), index);
+  if (blocks.empty() || words.empty() || seen.empty()) return fmt::format("{} does not answer", me);
+  const auto has_begun = [&](std::size_t d) { return blocks[d] >> 32 == epochs_[index].value + 1; };
+  const auto arrivals = [&](std::size_t parity, std::size_t d) {  // modulo 256: the upper bits have sums
+    const std::size_t at = parity * size() + d;
+    return static_cast<std::uint32_t>(words[at * kCounterWords] - seen[at]);
+  };
+  const auto is_beside = [&](std::size_t d) {
+    const auto mine = static_cast<std::uint32_t>(blocks[index]), theirs = static_cast<std::uint32_t>(blocks[d]);
+    return ((arrivals(0, d) * mine - arrivals(0, index) * theirs) & 0xff) == 0 &&
+           ((arrivals(1, d) * mine - arrivals(1, index) * theirs) & 0xff) == 0;
+  };
+  if (!has_begun(index)) return fmt::format("the kernel of {} itself has not begun", me);
+  std::string late;
+  for (const bool begun : {false, true}) {
+    for (std::size_t i = 1; i < size(); ++i) {
+      const std::size_t d = (index + i) % size();
+      if (has_begun(d) != begun || (begun && is_beside(d))) continue;
+      late += fmt::format("{}{}", late.empty() ? "" : ", ", heap_.device(d).label());
+    }
+    if (late.empty()) continue;
+    return begun ? fmt::format("{} is at another barrier than {}", me, late)
+                 : fmt::format("{} waited for kernels that have not begun: {}", me, late);
+  }
+  return fmt::format("the kernel of {} is where all others are", me);
 }
 
 }  // namespace chatty::fused

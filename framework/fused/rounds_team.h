@@ -53,12 +53,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "chatty/comm/symmetric/heap.h"
 #include "chatty/comm/symmetric/ring.h"
 #include "chatty/core/macros.h"
 #include "chatty/framework/frontier_policy.h"
+#include "chatty/framework/fused/heap_reader.h"
 
 namespace chatty::fused {
 
@@ -144,6 +146,9 @@ class RoundsTeam {
   std::uint32_t epoch(std::size_t index) const { return epochs_[index].value; }
   void SetEpoch(std::size_t index, std::uint32_t epoch) { epochs_[index].value = epoch; }
   /// @}
+  /// For whom device `index` waited when its kernel passed the deadline: which devices had not begun theirs, or else whose
+  /// blocks were at another barrier. For the error's text. On the device's own thread, also while kernels run.
+  std::string DescribeWait(std::size_t index);
 
  private:
   struct alignas(symmetric::kLine) Epoch {
@@ -152,6 +157,7 @@ class RoundsTeam {
 
   SymmetricHeap heap_;
   RoundsTeamRef ref_;
+  HeapReader reader_;
   std::vector<Epoch> epochs_;  // one a device
 };
 

@@ -22,6 +22,16 @@ std::size_t ArrayBytes(std::size_t devices, std::uint32_t list_items) {
          2 * sizeof(symmetric::RingEntry);
 }
 
+/// "a", "a and b" or "a, b and c".
+std::string Listed(const std::vector<std::string>& parts) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    text += i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ";
+    text += parts[i];
+  }
+  return text;
+}
+
 }  // namespace
 
 void ThrowAborted(const WaitContext& context, std::string_view what) {
@@ -38,7 +48,7 @@ std::uint64_t Team::Bytes(std::size_t devices, std::uint32_t list_items) {
 }
 
 Team::Team(std::span<Device* const> devices, std::uint32_t list_items)
-    : heap_(devices, ArrayBytes(devices.size(), list_items)) {
+    : heap_(devices, ArrayBytes(devices.size(), list_items)), reader_(heap_, 1) {
   ref_.rings = symmetric::MakeRings(heap_, RingEntries(list_items));
   ref_.state = heap_.Allocate<symmetric::RingCounter>(1);
   ref_.counts = heap_.Allocate<StepCounts>(3);
@@ -84,6 +94,49 @@ std::vector<std::uint64_t> Team::Sent(std::size_t index) const {
   sent.reserve(size());
   for (const symmetric::RingCounter& counter : counters) sent.push_back(counter.count);
   return sent;
+}
+
+std::string Team::DescribeWait(std::size_t index) {
+  std::vector<TeamState> states;
+  std::vector<bool> answers;
+  for (std::size_t d = 0; d < size(); ++d) {
+    const std::vector<std::uint64_t> word = reader_.Read(ref_.state, 1, d);
+    answers.push_back(!word.empty());
+    states.push_back({word.empty() ? 0 : word[0]});
+  }
+  // Steps are modulo 256, and no two devices are more than one step apart. Before its first step a device is in step 0.
+  const auto is_behind = [](const TeamState& a, const TeamState& b) { return ((b.step() - a.step()) & 0xff) == 1; };
+  std::vector<std::string> late;
+  for (std::size_t i = 1; i <= size(); ++i) {  // the waiting device itself comes last
+    const std::size_t d = (index + i) % size();
+    const std::string name = heap_.device(d).label();
+    const bool behind =
+        std::any_of(states.begin(), states.end(), [&](const TeamState& other) { return is_behind(states[d], other); });
+    if (!answers[d]) {
+      late.push_back(fmt::format("{}, which does not answer", name));
+    } else if (behind) {
+      late.push_back(fmt::format("{}, which has not begun the step", name));
+    } else if (const std::uint64_t busy = states[d].active(); busy != 0) {
+      late.push_back(fmt::format("{}, which has {} busy worker{}", name, busy, busy == 1 ? "" : "s"));
+    }
+  }
+  if (late.empty()) return fmt::format("no device is busy, and {} is to order the next step", heap_.device(0).label());
+  return fmt::format("{} waited for {}", heap_.device(index).label(), Listed(late));
+}
+
+std::exception_ptr Team::FailureOf(std::size_t index) noexcept {
+  const std::exception_ptr failure = std::current_exception();
+  try {
+    std::rethrow_exception(failure);
+  } catch (const TimeoutError& error) {
+    try {
+      Throw<TimeoutError>("{}; {}", error.what(), DescribeWait(index));
+    } catch (...) {
+      return std::current_exception();
+    }
+  } catch (...) {
+    return failure;
+  }
 }
 
 }  // namespace chatty::fused

@@ -24,8 +24,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -35,6 +37,7 @@
 #include "chatty/core/atomics.h"
 #include "chatty/core/macros.h"
 #include "chatty/core/sync.h"
+#include "chatty/framework/fused/heap_reader.h"
 #include "chatty/framework/fused/relaxes.h"
 #include "chatty/framework/fused/step_limits.h"
 #include "chatty/framework/options.h"
@@ -179,10 +182,16 @@ class Team {
   void Abort() noexcept { heap_.Abort(); }  ///< ends all waits of the run
   /// Messages of the run that device `index` has sent to each device. On the device's own thread, once it has ended.
   std::vector<std::uint64_t> Sent(std::size_t index) const;
+  /// For whom device `index` waited when its wait for the end of a step passed the deadline: which devices were busy, or had
+  /// not begun the step. For the error's text. Any thread may call it, also while kernels run.
+  std::string DescribeWait(std::size_t index);
+  /// The exception that the caller is handling on device `index`. The text of a TimeoutError then ends with DescribeWait.
+  std::exception_ptr FailureOf(std::size_t index) noexcept;
 
  private:
   SymmetricHeap heap_;
   TeamRef ref_;
+  HeapReader reader_;
 };
 
 }  // namespace chatty::fused

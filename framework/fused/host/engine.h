@@ -153,6 +153,8 @@ class Engine final : public FusedEngine {
       std::this_thread::yield();
     }
     throw;
+  } catch (const TimeoutError& error) {
+    Throw<TimeoutError>("{}: {}", device_.label(), error.what());
   }
 
   /// The members return equal results; the first one's becomes `run`.

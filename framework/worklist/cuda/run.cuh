@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <type_traits>
 
@@ -32,10 +33,12 @@ class DeviceRun {
  public:
   /// Takes all memory, copies the seeds, and loads the kernel: none of this can be done while another device's kernel runs.
   /// `index`: of the device in the team. Throws OutOfMemoryError, and CapabilityError where the kernel cannot stay resident.
-  DeviceRun(Device& device, const P& program, std::span<const Item> seeds, const RunTerms& terms, const fused::Team& team,
+  DeviceRun(Device& device, const P& program, std::span<const Item> seeds, const RunTerms& terms, fused::Team& team,
             std::size_t index)
       : device_(device),
         terms_(terms),
+        team_(team),
+        index_(index),
         sharing_(static_cast<unsigned>(team.SharingWith(index))),
         a_{program, fused::TeamRef{}},
         kernel_(device, {"make its items smaller", "raise WorklistOptions::timeout if the work is known to take longer"}),
@@ -82,11 +85,12 @@ class DeviceRun {
       kernel_.Await(&terms_.stop, {.timeout = terms_.timeout});
     } catch (...) {
       chatty::detail::StoreRelaxed(team.heap.abort, 1u);
+      const std::exception_ptr failure = team_.FailureOf(index_);  // before kernels that end change what it says
       try {
         device_.stream().Synchronize();  // the kernel still uses this object's memory
       } catch (const Error&) {           // a lost device uses nothing
       }
-      throw;
+      std::rethrow_exception(failure);
     }
     const Totals& t = report_[0];
     if (t.full != 0) {
@@ -148,6 +152,8 @@ class DeviceRun {
 
   Device& device_;
   const RunTerms& terms_;
+  fused::Team& team_;
+  const std::size_t index_;
   const unsigned sharing_;
   WorklistRef<P> a_;
   fused::cuda::ResidentKernel kernel_;

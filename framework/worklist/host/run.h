@@ -138,12 +138,18 @@ template <class P>
 class DeviceRun {
  public:
   DeviceRun(Device& device, const P& program, std::span<const typename P::Item> seeds, const RunTerms& terms,
-            const fused::Team&, std::size_t)
-      : device_(device), program_(program), seeds_(seeds), terms_(terms), shared_(device.team()->size()) {}
+            fused::Team& team, std::size_t index)
+      : device_(device),
+        program_(program),
+        seeds_(seeds),
+        terms_(terms),
+        team_(team),
+        index_(index),
+        shared_(device.team()->size()) {}
 
   /// On the device's own thread, at the same time as those of the other devices. Throws what the program throws,
   /// TimeoutError, and AbortedError where the run has ended on another device.
-  DeviceResult Run(const fused::TeamRef& team) {
+  DeviceResult Run(const fused::TeamRef& team) try {
     DeviceResult result;
     device_.team()->Run(device_.team()->size(), [&](TeamMember& member) {
       const fused::StepOrder last = RunMember<P>(member, program_, team, seeds_, terms_, shared_);
@@ -152,6 +158,8 @@ class DeviceRun {
     result.steps = static_cast<std::uint32_t>(shared_.team.step.load() - 2);  // neither the seeds nor the end
     result.processed = std::accumulate(shared_.done.begin(), shared_.done.end(), std::uint64_t{0});
     return result;
+  } catch (const TimeoutError& error) {
+    Throw<TimeoutError>("{}: {}; {}", device_.label(), error.what(), team_.DescribeWait(index_));
   }
 
  private:
@@ -159,6 +167,8 @@ class DeviceRun {
   const P& program_;
   std::span<const typename P::Item> seeds_;
   const RunTerms& terms_;
+  fused::Team& team_;
+  const std::size_t index_;
   DeviceShared<P> shared_;
 };
 
