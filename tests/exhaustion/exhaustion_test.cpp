@@ -117,6 +117,29 @@ TEST(ExhaustionOfFusedRuns, OfHostMemory) {
   RecordProperty("failures", SweepAllFused(one) + SweepAllFused(once));
 }
 
+// Engines that run on all devices together: no device waits for one that got no memory, or whose call failed.
+TEST(ExhaustionOfRunsTogether, OfDeviceMemory) {
+  const Lender pair(HostDevices(2, 3)()), trio(HostDevices(3, 3)());
+  ScarceDeviceMemory two(std::ref(pair), false, Failing::kFromThere), once(std::ref(trio), false, Failing::kOnce);
+  const int failures = SweepAllTogether<OutOfMemoryError>(two, /*rounds=*/false, 3 * kStep) +
+                       SweepAllTogether<OutOfMemoryError>(once, /*rounds=*/false);
+  RecordProperty("failures", failures);
+  EXPECT_GT(failures, 20);
+}
+TEST(ExhaustionOfRunsTogether, OfHostMemory) {
+  const Lender pair(HostDevices(2, 3)());
+  ScarceHostMemory two(std::ref(pair), Failing::kFromThere), once(std::ref(pair), Failing::kOnce);
+  const int failures = SweepAllTogether<OutOfMemoryError>(two, /*rounds=*/false, 3 * kStep) +
+                       SweepAllTogether<OutOfMemoryError>(once, /*rounds=*/false);
+  RecordProperty("failures", failures);
+  EXPECT_GT(failures, 50);
+}
+TEST(ExhaustionOfRunsTogether, CallsOfOneDeviceThatFailEndAll) {
+  const Lender trio(HostDevices(3, 3)());
+  FailingCalls calls(std::ref(trio));
+  RecordProperty("failures", SweepAllTogether<DeviceError>(calls, /*rounds=*/false));
+}
+
 TEST(ExhaustionOfHostMemory, InOpenMpRegions) {
   // Large enough that every step of dividing is done by several threads; where they allocate, they fail there.
   const Graph graph = RandomGraph(71, 40000, 2.5, WeightKind::kInt32, false);

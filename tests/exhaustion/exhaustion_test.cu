@@ -21,10 +21,30 @@ class Gpus final : public testing::Environment {
       return devices;
     };
   }
+  /// As Borrow, of devices that share the first GPU.
+  static MakeDevices BorrowOnOneGpu(std::size_t count) {
+    std::vector<std::unique_ptr<Device>>& shared = Shared();
+    while (shared.size() < count) {
+      shared.push_back(MakeCudaDevice(0));
+      shared.back()->set_share(static_cast<int>(shared.size()) - 1);
+    }
+    return [count, &shared] {
+      std::vector<std::unique_ptr<Device>> devices;
+      for (std::size_t i = 0; i < count; ++i) devices.push_back(std::make_unique<BorrowedDevice>(*shared[i]));
+      return devices;
+    };
+  }
   /// While CUDA still is there.
-  void TearDown() override { All().clear(); }
+  void TearDown() override {
+    All().clear();
+    Shared().clear();
+  }
 
  private:
+  static std::vector<std::unique_ptr<Device>>& Shared() {
+    static std::vector<std::unique_ptr<Device>> shared;
+    return shared;
+  }
   static std::vector<std::unique_ptr<Device>>& All() {
     static std::vector<std::unique_ptr<Device>> all;
     return all;
@@ -107,6 +127,49 @@ TEST(CudaExhaustionOfFusedRuns, OfHostMemory) {
   ScarceHostMemory one(Gpus::Borrow(1), Failing::kFromThere), once(Gpus::Borrow(1), Failing::kOnce);
   RecordProperty("failures", SweepAllFused(one) + SweepAllFused(once));
 }
+
+/// Runs in resident kernels of two devices: on one GPU, or on a GPU each.
+class CudaExhaustionOfRunsTogether : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    if (GetParam() && !HavePeers()) GTEST_SKIP() << "no two GPUs here that reach each other's memory";
+    if (GetParam()) rounds_ = HaveNativeAtomics();
+  }
+  void TearDown() override { EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "left for the next call to find"; }
+  static MakeDevices Two() { return GetParam() ? Gpus::Borrow(2) : Gpus::BorrowOnOneGpu(2); }
+  static bool HaveNativeAtomics() {
+    const std::vector<std::unique_ptr<Device>> devices = Gpus::Borrow(2)();
+    return devices[0]->HasNativeAtomics(*devices[1]) && devices[1]->HasNativeAtomics(*devices[0]);
+  }
+  bool rounds_ = true;  ///< links execute atomics, so there are rounds together
+};
+
+TEST_P(CudaExhaustionOfRunsTogether, OfDeviceMemory) {
+  ScarceDeviceMemory two(Two(), true, Failing::kFromThere), once(Two(), true, Failing::kOnce);
+  const int failures =
+      SweepAllTogether<OutOfMemoryError>(two, rounds_, 3 * kStep) + SweepAllTogether<OutOfMemoryError>(once, rounds_);
+  RecordProperty("failures", failures);
+  EXPECT_GT(failures, 100);
+}
+TEST_P(CudaExhaustionOfRunsTogether, OfHostMemory) {
+  ScarceHostMemory two(Two(), Failing::kFromThere), once(Two(), Failing::kOnce);
+  const int failures = SweepAllTogether<OutOfMemoryError>(two, rounds_, 5 * kStep) +
+                       SweepAllTogether<OutOfMemoryError>(once, rounds_, 2 * kStep);
+  RecordProperty("failures", failures);
+  EXPECT_GT(failures, 100);
+}
+// Before a device's kernel is launched, so that it never arrives, and behind: the kernels of both end.
+TEST_P(CudaExhaustionOfRunsTogether, CallsOfOneDeviceThatFailEndBoth) {
+  FailingCalls calls(Two());
+  const int failures = SweepAllTogether<DeviceError>(calls, rounds_);
+  RecordProperty("failures", failures);
+  EXPECT_GT(failures, 100);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, CudaExhaustionOfRunsTogether, testing::Bool(),
+                         [](const testing::TestParamInfo<bool>& info) {
+                           return std::string(info.param ? "two_gpus" : "two_on_a_gpu");
+                         });
 
 TEST(CudaExhaustionOfTheDevice, OfHostMemoryWhileItIsOpened) {
   for (const Failing failing : {Failing::kFromThere, Failing::kOnce}) {
