@@ -1,0 +1,137 @@
+// Host devices of which one is late, and what the devices' common memory tells of it.
+#include <chrono>
+#include <exception>
+#include <string>
+#include <thread>
+#include <typeinfo>
+
+#include "../core/waits.h"
+#include "chatty/framework/fused/rounds_team.h"
+#include "chatty/framework/fused/team.h"
+#include "late_devices_test_body.h"
+
+namespace chatty::test {
+
+const std::chrono::milliseconds kLateDeadline = std::chrono::seconds(60);  // never missed, even on a busy machine
+
+std::jthread ReleaseWhenGivenUp(Device&, std::uint32_t*) { return {}; }
+
+namespace {
+
+/// Lets deadlines pass until nobody looks at the clock any more, after somebody has waited: all have given up.
+void HoldUntilGivenUp(std::uint32_t* hold) {
+  constexpr int kQuiet = 100, kMost = 12000;  // looks, 5 ms apart
+  std::uint64_t before = waits::Looks();
+  bool waited = false;
+  int quiet = 0;
+  for (int i = 0; i < kMost && (!waited || quiet < kQuiet); ++i) {
+    waits::Advance(2 * kLateDeadline);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const std::uint64_t now = waits::Looks();
+    waited = waited || now > before + 8;
+    quiet = now == before ? quiet + 1 : 0;
+    before = now;
+  }
+  detail::StoreRelaxed(hold, 0u);
+}
+
+class HostsHeldUp : public testing::Environment {
+ public:
+  void SetUp() override { g_hold_host_up = HoldUntilGivenUp; }
+};
+[[maybe_unused]] const testing::Environment* const kHostsHeldUp = testing::AddGlobalTestEnvironment(new HostsHeldUp);
+
+// A device has one thread: a second one would see the deadline pass, too, and could not tell before the first ends.
+INSTANTIATE_TEST_SUITE_P(Host, LateDevices, testing::Values(LateCase{"two", "host:2", 2}, LateCase{"three", "host:3", 3}),
+                         LateName);
+INSTANTIATE_TEST_SUITE_P(Host, LateWorklists, testing::Values(LateCase{"two", "host:2", 2}, LateCase{"three", "host:3", 3}),
+                         LateName);
+
+/// Three devices, and pointers to them.
+struct ThreeHosts {
+  std::vector<std::unique_ptr<Device>> owners = OpenDevices(ParseDevices("host:3"), 3);
+  std::vector<Device*> all{owners[0].get(), owners[1].get(), owners[2].get()};
+};
+
+TEST(LateDevicesOfATeam, AreSaidToHaveNotBegunOrToBeBusy) {
+  ThreeHosts hosts;
+  fused::Team team(hosts.all, 0);
+  team.Begin();
+  team.ref(0).BeginStep(1);
+  team.ref(0).BecomeIdle();
+  EXPECT_EQ(team.DescribeWait(0),
+            "host:0 waited for host:1, which has not begun the step and host:2, which has not begun the step");
+  for (const std::size_t d : {1u, 2u}) team.ref(d).BeginStep(2);
+  EXPECT_EQ(team.DescribeWait(0), "host:0 waited for host:1, which has 2 busy workers and host:2, which has 2 busy workers");
+  for (const std::size_t d : {1u, 1u, 2u}) team.ref(d).BecomeIdle();
+  EXPECT_EQ(team.DescribeWait(0), "host:0 waited for host:2, which has 1 busy worker");
+  EXPECT_EQ(team.DescribeWait(2), "host:2 waited for host:2, which has 1 busy worker");
+  team.ref(2).BecomeIdle();
+  EXPECT_EQ(team.DescribeWait(1), "no device is busy, and host:0 is to order the next step");
+  for (int step = 2; step < 600; ++step) {  // numbers of steps come again
+    for (const std::size_t d : {0u, 1u}) {
+      team.ref(d).BeginStep(1);
+      team.ref(d).BecomeIdle();
+    }
+    EXPECT_EQ(team.DescribeWait(1), "host:1 waited for host:2, which has not begun the step");
+    team.ref(2).BeginStep(1);
+    team.ref(2).CountReceived(1, /*was_idle=*/false);
+    team.ref(2).BecomeIdle();
+  }
+}
+
+TEST(LateDevicesOfATeam, AreNamedByTheTextOfATimeoutAlone) {
+  ThreeHosts hosts;
+  fused::Team team(hosts.all, 0);
+  team.Begin();
+  team.ref(2).BeginStep(1);
+  const auto text_of = [&](const auto& error) -> std::string {
+    try {
+      try {
+        throw error;
+      } catch (...) {
+        std::rethrow_exception(team.FailureOf(1));
+      }
+    } catch (const std::exception& failure) {
+      EXPECT_EQ(typeid(failure), typeid(error));
+      return failure.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(text_of(UsageError("wrong")), "wrong");
+  EXPECT_EQ(text_of(TimeoutError("late")).find("late; host:1 waited for host:2, which has 1 busy worker, "), 0u);
+}
+
+TEST(LateDevicesOfRounds, AreAtAnotherBarrierOrHaveNotBegun) {
+  ThreeHosts hosts;
+  fused::RoundsTeam team(hosts.all);
+  for (const std::uint32_t epoch : {0u, 6u}) {
+    for (std::size_t d = 0; d < 3; ++d) team.SetEpoch(d, epoch);
+    const fused::RoundsTeamRef ref = team.ref(0);
+    for (const unsigned parity : {0u, 1u}) {  // as a kernel leaves it
+      for (std::uint32_t from = 0; from < 3; ++from) *ref.Seen(parity, from) = *ref.Word(parity, from, 0);
+    }
+    constexpr std::uint64_t kBlocks = 132;
+    const auto begins = [&](std::uint32_t from) { *ref.Blocks(from, 0) = std::uint64_t{epoch + 1} << 32 | kBlocks; };
+    const auto arrive = [&](std::uint32_t from, std::uint32_t barrier, std::uint64_t blocks) {
+      *ref.Word(barrier, from, 0) += blocks | 7ull << 40;  // and sums
+    };
+    EXPECT_EQ(team.DescribeWait(0), "the kernel of host:0 itself has not begun");
+    begins(0);
+    EXPECT_EQ(team.DescribeWait(0), "host:0 waited for kernels that have not begun: host:1, host:2");
+    begins(1);
+    EXPECT_EQ(team.DescribeWait(0), "host:0 waited for kernels that have not begun: host:2");
+    begins(2);
+    for (std::uint32_t barrier = epoch + 1; barrier < epoch + 300; ++barrier) {
+      for (const std::uint32_t from : {0u, 1u}) arrive(from, barrier, kBlocks);
+      ASSERT_EQ(team.DescribeWait(0), "host:0 is at another barrier than host:2") << barrier;
+      arrive(2, barrier, kBlocks - 1);
+      ASSERT_EQ(team.DescribeWait(0), "host:0 is at another barrier than host:2") << barrier;
+      arrive(2, barrier, 1);
+      ASSERT_EQ(team.DescribeWait(0), "the kernel of host:0 is where all others are") << barrier;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace chatty::test
