@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "chatty/core/bitmap.h"
+#include "chatty/core/hash.h"
 
 namespace chatty {
 namespace {
@@ -19,6 +20,9 @@ constexpr double kRoundUs = 20, kExchangeUs = 30, kEdgesAUs = 8000;
 // two devices with a core each, run times of the same search vary by a factor of almost three, probably with the core on
 // which a thread wakes. This was not traced.
 constexpr double kHostExchangeUs = 20, kHostEdgesAUs = 200;
+// A level of rounds with buckets costs ten times an exchange: rounds follow up to ten times as many edges as devices that
+// relax edges together by priority. A message between such devices costs so much more than its bytes in a buffer of a round.
+constexpr double kHostBucketsUs = 10 * kHostExchangeUs, kHostMessageUs = 0.05;
 constexpr double kHostSlower = 0.1;                   // share of the run time that exchanges may take without advice
 constexpr double kDeepLevels = 32;                    // fewer cost little in any engine
 constexpr EdgeIndex kDeepEdges = EdgeIndex{1} << 15;  // likewise, of smaller graphs
@@ -77,7 +81,7 @@ Expansion EstimateExpansionFrom(const Graph& graph, VertexId start, std::size_t 
   return expansion;
 }
 
-double LevelsIfDeep(const Graph& graph, DeviceKind kind) {
+double LevelsIfMany(const Graph& graph) {
   constexpr std::size_t kBudget = std::size_t{1} << 15;
   constexpr VertexId kStarts = 3;
   if (graph.edges() < kDeepEdges) return 0;
@@ -86,10 +90,38 @@ double LevelsIfDeep(const Graph& graph, DeviceKind kind) {
     const VertexId start = graph.vertices() / kStarts * i + graph.vertices() / (2 * kStarts);
     levels = std::max(levels, EstimateExpansionFrom(graph, start, kBudget).levels);
   }
-  const bool gpu = kind == DeviceKind::kCuda;
-  const double work_us = static_cast<double>(graph.edges()) / (gpu ? kEdgesAUs : kHostEdgesAUs);
-  const double rounds_us = levels * (gpu ? kRoundUs + kExchangeUs : kHostExchangeUs);
-  return levels >= kDeepLevels && rounds_us > work_us ? levels : 0;
+  return levels >= kDeepLevels ? levels : 0;
+}
+
+double EstimateCutEdges(const Graph& graph, const Partition& partition) {
+  constexpr std::uint64_t kSampled = 4096;
+  constexpr std::size_t kBudget = std::size_t{1} << 17;
+  if (graph.vertices() == 0) return 0;
+  std::size_t edges = 0, cut = 0;
+  for (std::uint64_t i = 0; i < kSampled && edges < kBudget; ++i) {
+    const auto v = static_cast<VertexId>(Hash(i) % graph.vertices());  // equal distances may be those of a grid's columns
+    const PartId owner = partition.Owner(v);
+    for (const VertexId w : graph.out()[v]) cut += partition.Owner(w) != owner ? 1 : 0;
+    edges += graph.out_degree(v);
+  }
+  return edges == 0 ? 0 : static_cast<double>(graph.edges()) * static_cast<double>(cut) / static_cast<double>(edges);
+}
+
+EngineAdvice AdviseEngine(const Graph& graph, const Partition& partition, DeviceKind kind, bool buckets) {
+  if (graph.edges() < kDeepEdges) return {false, "the graph is small"};
+  const double levels = LevelsIfMany(graph);
+  if (levels == 0) return {false, "the graph has few levels"};
+  const std::string many = fmt::format("the graph has about {:.0f} levels", levels);
+  if (kind == DeviceKind::kCuda) {
+    if (levels * (kRoundUs + kExchangeUs) <= static_cast<double>(graph.edges()) / kEdgesAUs)
+      return {false, many + ", whose exchanges cost less than the edges"};
+  } else {
+    // What differs is compared: rounds pay for exchanges, devices together for messages one by one.
+    const double cut = EstimateCutEdges(graph, partition);
+    if (levels * (buckets ? kHostBucketsUs : kHostExchangeUs) <= cut * kHostMessageUs)
+      return {false, fmt::format("{}, but about {:.0f} edges between devices, whose messages go in buffers", many, cut)};
+  }
+  return {true, many + ", each of which would cost an exchange"};
 }
 
 bool HasWideFrontiers(const Graph& graph) {

@@ -1,5 +1,5 @@
 /// \file
-/// Estimates how many devices a traversal can use.
+/// Estimates how many devices a traversal can use, and which engine suits several.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 
 #include "chatty/core/device.h"
 #include "chatty/core/graph.h"
+#include "chatty/partition/partition.h"
 
 namespace chatty {
 
@@ -22,9 +23,23 @@ Expansion EstimateExpansion(const Graph& graph, std::size_t budget = std::size_t
 /// The same from `start`.
 Expansion EstimateExpansionFrom(const Graph& graph, VertexId start, std::size_t budget);
 
-/// About how many levels a traversal of the graph has, if these are so many that rounds of several devices cost far more
-/// than the edges, and the graph is not small; else 0. Looks at up to 200,000 edges.
-double LevelsIfDeep(const Graph& graph, DeviceKind kind);
+/// About how many levels a traversal of the graph has, if these are 32 or more and the graph is not small; else 0. Looks at
+/// up to 200,000 edges.
+double LevelsIfMany(const Graph& graph);
+
+/// About how many edges have ends with different owners. Looks at the edges of up to 4,096 vertices. `partition` is of
+/// `graph`.
+double EstimateCutEdges(const Graph& graph, const Partition& partition);
+
+/// Which engine suits several devices, and the reason.
+struct EngineAdvice {
+  bool together = false;  ///< all devices relax edges together, by `async`; else rounds
+  std::string why;        ///< a clause: "the graph has about 11,200 levels, each of which would cost an exchange"
+};
+/// The engine for a program whose fused engines can run together on several devices of this kind. Together, devices save an
+/// exchange in each of many levels. On hosts they pay for a message on each edge between two devices, where rounds send
+/// buffers. `buckets`: rounds would have buckets, which make a level cost more.
+EngineAdvice AdviseEngine(const Graph& graph, const Partition& partition, DeviceKind kind, bool buckets);
 
 /// Whether a traversal of the graph has few levels, and so many edges that devices should send messages in buffers, not one
 /// by one. False without evidence: where a search from one of the vertices with many edges soon ends. Looks at up to 70,000

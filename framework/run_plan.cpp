@@ -128,27 +128,30 @@ std::string_view WhyNotRoundsTogether(const Session& session, const ProgramTrait
   return "";
 }
 
-/// Whether all programs of a run under `auto` suit a fused run of all devices, which the graph's many levels then ask for.
-/// Returns about how many; 0: rounds. RunOptions::on_round makes no difference: a fused run has no rounds to report.
-double LevelsOfRunTogether(Session& session, const RunOptions& options, const ProgramsOfRun& programs) {
-  if (options.execution != Execution::kAuto || session.device_count() < 2) return 0;
+/// Whether a run under `auto` should be a fused run of all devices, which all of its programs have to suit. Without a reason
+/// where there is no choice. RunOptions::on_round makes no difference: a fused run has no rounds to report.
+EngineAdvice AdviseRun(Session& session, const RunOptions& options, const ProgramsOfRun& programs) {
+  if (options.execution != Execution::kAuto || session.device_count() < 2) return {};
   RunOptions async = options;
   async.execution = Execution::kAsync;
-  if (!RowsOf(async).together) return 0;
+  if (!RowsOf(async).together) return {};
   const DeviceKind kind = session.device(0).kind();
+  bool buckets = false;  // in rounds
   for (const ProgramOfRun& program : programs(options, session.device_count())) {
     const ProgramTraits* const traits = TraitsOf(program);
     if (traits == nullptr || !traits->asynchronous || traits->safety != Safety::kMonotone || traits->carries ||
         traits->output_reads_round) {
-      return 0;
+      return {};
     }
     RunOptions its = program.options;
     its.execution = Execution::kAsync;
     ProgramPlan plan = PlanProgram(traits, its, session.device_count());
     plan.buckets = PlanBuckets(session.graph(), *traits, its, kind, session.device_count());
-    if (!WhyNotTogether(session, *traits, its, plan).empty()) return 0;
+    if (!WhyNotTogether(session, *traits, its, plan).empty()) return {};
+    const BucketPlan in_rounds = PlanBuckets(session.graph(), *traits, program.options, kind, session.device_count());
+    buckets = buckets || in_rounds.width < kInfinity<double>;
   }
-  return LevelsIfDeep(session.graph(), kind);
+  return AdviseEngine(session.graph(), session.partition(), kind, buckets);
 }
 
 /// Whether kernels make rounds of any width, if they need not be reported. Those of several GPUs make narrow rounds, too.
@@ -348,15 +351,12 @@ RunPlan PlanRun(Session& session, const RunOptions& asked, const ProgramsOfRun& 
   std::vector<std::string_view> recorders;  // that take rounds of the host
   if (asked.explain) recorders.emplace_back("explain records each message of a round");
   if (asked.trace != nullptr) recorders.emplace_back("the trace has a span for each round");
-  double levels = LevelsOfRunTogether(session, unrecorded, programs);
-  std::string why;  // of the engine, where auto would take a run of all devices together
-  if (levels > 0) why = fmt::format("the graph has about {:.0f} levels, each of which would cost an exchange", levels);
-  if (levels > 0 && !recorders.empty()) {
-    levels = 0;
-    why = fmt::format("{}; auto prefers async otherwise: {}", fmt::join(recorders, ", "), why);
+  EngineAdvice advice = AdviseRun(session, unrecorded, programs);
+  if (advice.together && !recorders.empty()) {
+    advice = {false, fmt::format("{}; auto prefers async otherwise: {}", fmt::join(recorders, ", "), advice.why)};
   }
-  if (levels > 0) options.execution = Execution::kAsync;
-  const bool wide = levels == 0 && devices > 1 && RowsOf(asked).together && HasWideFrontiers(session.graph());
+  if (advice.together) options.execution = Execution::kAsync;
+  const bool wide = !advice.together && devices > 1 && RowsOf(asked).together && HasWideFrontiers(session.graph());
   if (wide) options.relax_together = false;
   for (const ProgramOfRun& program : programs(options, devices)) CheckProgramOptions(program, devices);
   const auto needs_of = [&](const RunOptions& run) {
@@ -368,9 +368,8 @@ RunPlan PlanRun(Session& session, const RunOptions& asked, const ProgramsOfRun& 
   try {
     fitted = session.FitMemory(options, needs_of);
   } catch (const OutOfMemoryError&) {
-    if (levels == 0) throw;
-    levels = 0;  // rounds may need less
-    why = "auto prefers async, which does not fit into memory";
+    if (!advice.together) throw;
+    advice = {false, "auto prefers async, which does not fit into memory"};  // rounds may need less
     options = asked;
     fitted = session.FitMemory(options, needs_of);
   }
@@ -393,7 +392,7 @@ RunPlan PlanRun(Session& session, const RunOptions& asked, const ProgramsOfRun& 
     if (traits != nullptr) {
       one.buckets = PlanBuckets(session.graph(), *traits, program.options, plan.kind, devices);
       PlanFused(session, *traits, program.options, plan.rounds_together != options.rounds_together, one);
-      if (!why.empty()) one.why = why;
+      if (!advice.why.empty()) one.why = advice.why;
       if (plan.execution != options.execution) {
         one.why = "a fused run does not fit into memory";
         if (one.fused == FusedUse::kNone) one.fused_why = "it does not fit into memory";

@@ -80,8 +80,8 @@ struct RunPlan {
   std::string partition;                ///< how the graph was divided among them
   CommSpec comm;                        ///< as asked for
   LinkMask links;                       ///< as asked for
-  /// As asked for. In place of kAuto: kAsync where the graph has many levels and several devices can run together; kBsp if
-  /// memory has no room for a fused run.
+  /// As asked for. In place of kAuto: kAsync where several devices can run together and it suits the graph (AdviseEngine);
+  /// kBsp if memory has no room for a fused run.
   Execution execution = Execution::kAuto;
   Records records = Records::kAuto;                 ///< as asked for; kNever if memory has no room for them
   bool wide_frontiers = false;                      ///< so RunOptions::relax_together is false

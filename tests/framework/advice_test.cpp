@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
+#include <utility>
 
 #include "chatty/io/generators.h"
+#include "chatty/partition/partition.h"
 
 namespace chatty {
 namespace {
@@ -44,23 +47,69 @@ TEST(Expansion, GoesOnAsItBegan) {
   EXPECT_LT(EstimateExpansion(kron, 1 << 14).looked_at, 1 << 16);
 }
 
-TEST(LevelsIfDeep, AreThoseOfLargeGraphsWithLongWays) {
-  EXPECT_GT(LevelsIfDeep(Grid(100), DeviceKind::kHost), 50);
-  EXPECT_GT(LevelsIfDeep(Counted("chain", 20000), DeviceKind::kCuda), 5000);
-  EXPECT_EQ(LevelsIfDeep(Counted("chain", 1000), DeviceKind::kHost), 0) << "small";
-  for (const DeviceKind kind : {DeviceKind::kHost, DeviceKind::kCuda}) {
-    EXPECT_EQ(LevelsIfDeep(Kron(14), kind), 0);
-    EXPECT_EQ(LevelsIfDeep(Counted("small-world", 30000), kind), 0);
-    EXPECT_EQ(LevelsIfDeep(Counted("star", 100000), kind), 0);
+TEST(LevelsIfMany, AreThoseOfLargeGraphsWithLongWays) {
+  EXPECT_GT(LevelsIfMany(Grid(100)), 50);
+  EXPECT_GT(LevelsIfMany(Grid(1000)), 500);
+  EXPECT_GT(LevelsIfMany(Counted("chain", 20000)), 5000);
+  EXPECT_EQ(LevelsIfMany(Counted("chain", 1000)), 0) << "small";
+  EXPECT_EQ(LevelsIfMany(Kron(14)), 0);
+  EXPECT_EQ(LevelsIfMany(Counted("small-world", 30000)), 0);
+  EXPECT_EQ(LevelsIfMany(Counted("star", 100000)), 0);
+}
+
+Partition Divided(const Graph& graph, const char* partitioner) {
+  return MakePartitioner(partitioner)->Divide(graph, {.parts = 2});
+}
+
+TEST(EstimateCutEdges, IsNearTheirNumber) {
+  const Graph grid = Grid(1000);
+  const double half = static_cast<double>(grid.edges()) / 2;
+  EXPECT_NEAR(EstimateCutEdges(grid, Divided(grid, "random")), half, half / 10);
+  EXPECT_LT(EstimateCutEdges(grid, Divided(grid, "contiguous")), half / 50) << "there are 2,000";
+  EXPECT_EQ(EstimateCutEdges(Graph(), Partition()), 0);
+  // Parts of columns, where each thousandth vertex would be of the same column.
+  Array<PartId> owners(grid.vertices());
+  for (VertexId v = 0; v < grid.vertices(); ++v) owners[v] = v % 1000 < 500 ? 0 : 1;
+  EXPECT_LT(EstimateCutEdges(grid, Partition::FromOwners(std::move(owners), 2, "columns")), half / 50);
+}
+
+TEST(EngineAdvice, TogetherWhereALevelCostsMoreThanItsMessages) {
+  const auto together = [](const Graph& graph, const char* partitioner, DeviceKind kind, bool buckets) {
+    return AdviseEngine(graph, Divided(graph, partitioner), kind, buckets).together;
+  };
+  for (const std::uint64_t side : {100, 300, 700}) {
+    EXPECT_TRUE(together(Grid(side), "edge-balanced", DeviceKind::kHost, false)) << side;
   }
+  const Graph grid = Grid(1000);
+  EXPECT_TRUE(together(grid, "edge-balanced", DeviceKind::kHost, false)) << "edges of a part cost the same either way";
+  EXPECT_TRUE(together(grid, "edge-balanced", DeviceKind::kHost, true));
+  EXPECT_FALSE(together(grid, "random", DeviceKind::kHost, false)) << "half of all edges are cut";
+  EXPECT_TRUE(together(grid, "random", DeviceKind::kHost, true)) << "rounds with buckets cost more than messages";
+  EXPECT_TRUE(together(grid, "random", DeviceKind::kCuda, false)) << "a GPU sends messages at once";
+  EXPECT_TRUE(together(Counted("chain", 20000), "edge-balanced", DeviceKind::kCuda, false));
+  for (const DeviceKind kind : {DeviceKind::kHost, DeviceKind::kCuda}) {
+    EXPECT_FALSE(together(Kron(14), "edge-balanced", kind, true));
+    EXPECT_FALSE(together(Counted("small-world", 30000), "edge-balanced", kind, true));
+    EXPECT_FALSE(together(Counted("star", 100000), "edge-balanced", kind, true));
+  }
+}
+
+TEST(EngineAdvice, SaysWhy) {
+  const auto why = [](const Graph& graph, const char* partitioner) {
+    return AdviseEngine(graph, Divided(graph, partitioner), DeviceKind::kHost, false).why;
+  };
+  const Graph grid = Grid(500);
+  EXPECT_NE(why(grid, "contiguous").find("levels, each of which would cost an exchange"), std::string::npos);
+  EXPECT_NE(why(grid, "random").find("edges between devices, whose messages go in buffers"), std::string::npos)
+      << why(grid, "random");
+  EXPECT_EQ(why(Kron(14), "contiguous"), "the graph has few levels");
+  EXPECT_EQ(why(Counted("chain", 1000), "contiguous"), "the graph is small");
 }
 
 TEST(HasWideFrontiers, WhereFewLevelsHaveManyEdges) {
   EXPECT_TRUE(HasWideFrontiers(Kron(17)));
   EXPECT_FALSE(HasWideFrontiers(Kron(12))) << "few edges";
-  const Graph grid = Grid(1000);
-  EXPECT_FALSE(HasWideFrontiers(grid));
-  EXPECT_EQ(LevelsIfDeep(grid, DeviceKind::kHost), 0) << "rounds of a host are good there, but not wide";
+  EXPECT_FALSE(HasWideFrontiers(Grid(1000)));
   EXPECT_FALSE(HasWideFrontiers(Counted("chain", 700'000)));
 }
 

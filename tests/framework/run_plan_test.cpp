@@ -216,7 +216,7 @@ TEST(RunPlan, IsText) {
   options.delta = 5;
   const std::string text = Describe(PlanOf(session, "sssp", {}, options));
   for (const char* const part :
-       {"devices     host:0, host:1, partition edge-balanced\n", "distance    bsp: the default\n",
+       {"devices     host:0, host:1, partition edge-balanced\n", "distance    bsp: the graph is small\n",
         "  direction push or pull, whichever is predicted to cost less\n", "  buckets   width 5\n",
         "  fused     none: each device has a part of the graph only\n",
         "  payload   4 bytes by push, 4 bytes by pull; sparse, bitmap or dense, whichever is shortest\n",
@@ -325,12 +325,22 @@ TEST(RunPlan, AutoTakesARunOfAllDevicesWhereTheGraphHasManyLevels) {
   EXPECT_EQ(PlanOf(two, "bfs", {}, With(Execution::kAuto, Direction::kPull)).programs.at(0).engine, EngineKind::kBsp);
   unordered.delta = kInfinity<double>;
   EXPECT_EQ(PlanOf(two, "sssp", {}, unordered).programs.at(0).engine, EngineKind::kBsp) << "without an order";
+  spec.width = spec.height = 500;
+  const Graph large = Generate(spec);
+  SessionOptions random;
+  random.partition = "random";
+  Session scattered(large, "host:2", random);
+  const ProgramPlan cut = PlanOf(scattered, "bfs").programs.at(0);
+  EXPECT_EQ(cut.engine, EngineKind::kBsp);
+  EXPECT_NE(cut.why.find("edges between devices, whose messages go in buffers"), std::string::npos) << cut.why;
+  EXPECT_EQ(PlanOf(scattered, "sssp").programs.at(0).engine, EngineKind::kAsync) << "rounds with buckets cost more";
   spec = {};
   spec.family = "kron";
   spec.scale = 12;
   const Graph kron = Generate(spec);
   Session small_world(kron, "host:2");
   EXPECT_EQ(PlanOf(small_world, "bfs").programs.at(0).engine, EngineKind::kBsp);
+  EXPECT_EQ(PlanOf(small_world, "bfs").programs.at(0).why, "the graph has few levels");
 }
 
 /// Levels that read the number of the round: rounds are needed, whatever is declared.
