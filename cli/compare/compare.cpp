@@ -216,6 +216,8 @@ std::string Summary(const Comparison& comparison, const std::string& folder) {
   }
   const std::vector<Regret> regrets = Regrets(comparison);
   if (!regrets.empty()) line("regret of auto", DescribeRegret(Summarise(regrets)));
+  const std::vector<Regret> engines = EngineRegrets(comparison);
+  if (!engines.empty()) line("engine regret", DescribeRegret(Summarise(engines)));
   for (const std::string& note : comparison.notes) line("note", note);
   line("page", (fs::path(folder) / "index.html").string());
   return text;

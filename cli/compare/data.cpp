@@ -36,19 +36,24 @@ bool Usable(const Measurement& m) {
   return m.outcome == Outcome::kOk && !m.trials_ms.empty() && m.verdict && m.verdict->passed;
 }
 
-/// Measurements that differ in nothing but the path.
+/// Measurements that differ in nothing but one choice: the path, or the engine.
 struct Case {
   const Measurement* chosen = nullptr;    // auto
   std::vector<const Measurement*> fixed;  // the others
 };
 
-std::vector<Case> CasesOf(const Comparison& comparison) {
-  std::map<std::tuple<std::string, std::string, std::uint32_t, std::string, std::string>, Case> cases;
+/// Of the combinations on `least` devices or more, those that differ in the member `choice` alone, where one has auto and
+/// another one has not.
+std::vector<Case> CasesOf(const Comparison& comparison, std::string Combination::*choice, std::uint32_t least) {
+  using Key = std::tuple<std::string, std::string, std::uint32_t, std::string, std::string, std::string>;
+  std::map<Key, Case> cases;
   for (const Measurement& m : comparison.measurements) {
-    const Combination& c = m.combination;
-    if (c.devices < 2 || !Usable(m)) continue;
-    Case& found = cases[{c.graph, c.program, c.devices, c.execution, c.partition}];
-    if (c.comm == "auto") {
+    Combination c = m.combination;
+    if (c.devices < least || !Usable(m)) continue;
+    const bool chosen = c.*choice == "auto";
+    (c.*choice).clear();
+    Case& found = cases[{c.graph, c.program, c.devices, c.execution, c.partition, c.comm}];
+    if (chosen) {
       found.chosen = &m;
     } else {
       found.fixed.push_back(&m);
@@ -59,6 +64,63 @@ std::vector<Case> CasesOf(const Comparison& comparison) {
     if (found.chosen != nullptr && !found.fixed.empty()) whole.push_back(std::move(found));
   }
   return whole;
+}
+
+std::vector<Case> PathCases(const Comparison& comparison) { return CasesOf(comparison, &Combination::comm, 2); }
+
+std::vector<Regret> RegretsOf(const std::vector<Case>& cases, std::string Combination::*choice) {
+  std::vector<Regret> regrets;
+  for (const Case& found : cases) {
+    const auto median = [](const Measurement* m) { return SpreadOf(m->trials_ms).median; };
+    const Measurement* best =
+        *std::min_element(found.fixed.begin(), found.fixed.end(),
+                          [&](const Measurement* a, const Measurement* b) { return median(a) < median(b); });
+    Regret regret;
+    regret.chosen = found.chosen->combination;
+    regret.chosen_ms = SpreadOf(found.chosen->trials_ms);
+    if (found.chosen->profiled) regret.engine = found.chosen->statistics.execution;
+    regret.best = best->combination.*choice;
+    regret.best_ms = SpreadOf(best->trials_ms);
+    regret.standing = StandingOf(regret.chosen_ms, regret.best_ms);
+    if (regret.standing == Standing::kSlower && regret.best_ms.median > 0) {
+      regret.regret = regret.chosen_ms.median / regret.best_ms.median - 1;
+    }
+    if (regret.standing == Standing::kUnclear) {
+      for (const Measurement* m : {found.chosen, best}) {
+        const std::size_t trials = m->trials_ms.size();
+        regret.more_trials = std::max(regret.more_trials, TrialsToKnowWell(SpreadOf(m->trials_ms), trials) - trials);
+      }
+    }
+    regrets.push_back(std::move(regret));
+  }
+  return regrets;
+}
+
+/// `choice`: what the cases' `auto` stands for, and so what a case need not name.
+Json RegretJson(std::span<const Regret> regrets, std::string_view choice) {
+  const RegretSummary summary = Summarise(regrets);
+  Json cases = Json::array();
+  for (const Regret& regret : regrets) {
+    Json one = ToJson(regret.chosen);
+    one.erase(std::string(choice));
+    if (choice == "execution") one["took"] = regret.engine;
+    one["auto_ms"] = RoundedMs(regret.chosen_ms.median);
+    one["auto_interval_ms"] = IntervalJson(regret.chosen_ms.interval);
+    one["best"] = regret.best;
+    one["best_ms"] = RoundedMs(regret.best_ms.median);
+    one["best_interval_ms"] = IntervalJson(regret.best_ms.interval);
+    one["verdict"] = StandingName(regret.standing);
+    one["regret"] = RoundedMs(regret.regret);
+    if (regret.more_trials > 0) one["more_trials"] = regret.more_trials;
+    cases.push_back(std::move(one));
+  }
+  return {{"median", RoundedMs(summary.median)},
+          {"worst", RoundedMs(summary.worst)},
+          {"same", summary.same},
+          {"faster", summary.faster},
+          {"slower", summary.slower},
+          {"unclear", summary.unclear},
+          {"cases", std::move(cases)}};
 }
 
 }  // namespace
@@ -308,29 +370,8 @@ Json ToJson(const Comparison& comparison) {
     if (m.buffers) one["buffers"] = ToJson(*m.buffers);
     json["measurements"].push_back(std::move(one));
   }
-  const std::vector<Regret> regrets = Regrets(comparison);
-  const RegretSummary summary = Summarise(regrets);
-  Json cases = Json::array();
-  for (const Regret& regret : regrets) {
-    Json one = ToJson(regret.chosen);
-    one.erase("comm");
-    one["auto_ms"] = RoundedMs(regret.chosen_ms.median);
-    one["auto_interval_ms"] = IntervalJson(regret.chosen_ms.interval);
-    one["best"] = regret.best;
-    one["best_ms"] = RoundedMs(regret.best_ms.median);
-    one["best_interval_ms"] = IntervalJson(regret.best_ms.interval);
-    one["verdict"] = StandingName(regret.standing);
-    one["regret"] = RoundedMs(regret.regret);
-    if (regret.more_trials > 0) one["more_trials"] = regret.more_trials;
-    cases.push_back(std::move(one));
-  }
-  json["regret"] = {{"median", RoundedMs(summary.median)},
-                    {"worst", RoundedMs(summary.worst)},
-                    {"same", summary.same},
-                    {"faster", summary.faster},
-                    {"slower", summary.slower},
-                    {"unclear", summary.unclear},
-                    {"cases", std::move(cases)}};
+  json["regret"] = RegretJson(Regrets(comparison), "comm");
+  json["engine_regret"] = RegretJson(EngineRegrets(comparison), "execution");
   json["auto_against_fixed"] = Json::array();
   for (const AgainstFixed& fixed : AutoAgainstFixed(comparison)) {
     json["auto_against_fixed"].push_back(
@@ -462,31 +503,10 @@ std::size_t TrialsToKnowWell(const Spread& spread, std::size_t trials) {
   return std::max({static_cast<std::size_t>(most), trials + 1, kTrialsOfAnInterval});
 }
 
-std::vector<Regret> Regrets(const Comparison& comparison) {
-  std::vector<Regret> regrets;
-  for (const Case& found : CasesOf(comparison)) {
-    const auto median = [](const Measurement* m) { return SpreadOf(m->trials_ms).median; };
-    const Measurement* best =
-        *std::min_element(found.fixed.begin(), found.fixed.end(),
-                          [&](const Measurement* a, const Measurement* b) { return median(a) < median(b); });
-    Regret regret;
-    regret.chosen = found.chosen->combination;
-    regret.chosen_ms = SpreadOf(found.chosen->trials_ms);
-    regret.best = best->combination.comm;
-    regret.best_ms = SpreadOf(best->trials_ms);
-    regret.standing = StandingOf(regret.chosen_ms, regret.best_ms);
-    if (regret.standing == Standing::kSlower && regret.best_ms.median > 0) {
-      regret.regret = regret.chosen_ms.median / regret.best_ms.median - 1;
-    }
-    if (regret.standing == Standing::kUnclear) {
-      for (const Measurement* m : {found.chosen, best}) {
-        const std::size_t trials = m->trials_ms.size();
-        regret.more_trials = std::max(regret.more_trials, TrialsToKnowWell(SpreadOf(m->trials_ms), trials) - trials);
-      }
-    }
-    regrets.push_back(std::move(regret));
-  }
-  return regrets;
+std::vector<Regret> Regrets(const Comparison& comparison) { return RegretsOf(PathCases(comparison), &Combination::comm); }
+
+std::vector<Regret> EngineRegrets(const Comparison& comparison) {
+  return RegretsOf(CasesOf(comparison, &Combination::execution, 1), &Combination::execution);
 }
 
 RegretSummary Summarise(std::span<const Regret> regrets) {
@@ -528,7 +548,7 @@ std::string DescribeRegret(const RegretSummary& summary) {
 
 std::vector<AgainstFixed> AutoAgainstFixed(const Comparison& comparison) {
   std::map<std::string, std::pair<double, std::size_t>> sums;  // of logarithms
-  for (const Case& found : CasesOf(comparison)) {
+  for (const Case& found : PathCases(comparison)) {
     const double chosen = SpreadOf(found.chosen->trials_ms).median;
     for (const Measurement* m : found.fixed) {
       const double fixed = SpreadOf(m->trials_ms).median;

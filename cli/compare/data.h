@@ -219,18 +219,21 @@ Standing StandingOf(const Spread& first, const Spread& second);
 /// kMedianCoverage needs.
 std::size_t TrialsToKnowWell(const Spread& spread, std::size_t trials);
 
-/// The price of having let the machine choose.
+/// The price of having let the machine choose, a path or an engine.
 struct Regret {
-  Combination chosen;  ///< the one with `--comm auto`
+  Combination chosen;  ///< the one with `auto`
   Spread chosen_ms;
-  std::string best;  ///< the fixed path of the least median of the same graph, program, devices, execution and partition
+  std::string engine;  ///< which one ran, as RunStatistics::execution; empty if it is not known
+  std::string best;    ///< the fixed path, or engine, of the least median where the rest of the combination is the same
   Spread best_ms;
-  Standing standing = Standing::kUnclear;  ///< of the choice to the best path
+  Standing standing = Standing::kUnclear;  ///< of the choice to the best one
   double regret = 0;                       ///< chosen / best - 1 of the medians where the choice is slower; else 0
   std::size_t more_trials = 0;             ///< about how many would help, of each, where it is unclear; else 0
 };
-/// One for each combination with `--comm auto` that has a right fixed one beside it.
+/// One for each combination with `--comm auto` that has a right fixed path beside it.
 std::vector<Regret> Regrets(const Comparison& comparison);
+/// One for each combination with `--execution auto` that has a right fixed engine beside it, also on one device.
+std::vector<Regret> EngineRegrets(const Comparison& comparison);
 /// Of the regrets.
 struct RegretSummary {
   std::size_t same = 0, faster = 0, slower = 0, unclear = 0;  ///< cases

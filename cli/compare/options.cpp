@@ -38,8 +38,8 @@ void AddCompare(CLI::App& app, Context& context) {
   command
       ->add_option(
           "--execution", options->execution,
-          "Engines: of bsp and async, or `all` (default: bsp,async); `async:delta=off`: with buckets as `chatty run "
-          "--delta` takes them")
+          "Engines: of bsp, async and auto, or `all`, which are bsp and async (default: bsp,async); `async:delta=off`: with "
+          "buckets as `chatty run --delta` takes them")
       ->type_name("NAME,...")
       ->check(NotEmpty())
       ->group(what);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -56,6 +57,44 @@ TEST(CompareFindings, RegretIsAgainstTheBestRightFixedPath) {
   EXPECT_NEAR(against[1].ratio, std::sqrt(12.0 / 6 * 3 / 3), 1e-12);
   EXPECT_EQ(BestSingleMs(comparison, "g", "bfs"), 9.0);
   EXPECT_FALSE(BestSingleMs(comparison, "g", "cc"));
+}
+
+TEST(CompareFindings, RegretOfEnginesIsAgainstTheBestRightFixedOne) {
+  const auto made = [](const std::string& program, std::uint32_t devices, const std::string& execution,
+                       std::vector<double> trials, bool passed = true) {
+    Measurement m = Made(program, devices, "auto", std::move(trials), passed);
+    m.combination.execution = execution;
+    m.profiled = true;
+    m.statistics.execution = execution == "auto" ? "bsp" : execution;
+    return m;
+  };
+  Comparison comparison;
+  comparison.measurements = {
+      made("bfs", 2, "auto", {6, 6, 6}),
+      made("bfs", 2, "bsp", {6, 6, 6.1}),             //
+      made("bfs", 2, "async", {5, 5, 5.1}),           // regret 0.2
+      made("bfs", 2, "async:delta=off", {1}, false),  // fast and wrong
+      made("sssp", 1, "auto", {3, 3, 3}),
+      made("sssp", 1, "bsp", {4, 4, 4}),          // faster, on one device
+      made("sssp", 2, "bsp", {4, 4, 4}),          // no auto
+      made("label_propagation", 2, "auto", {4}),  // nothing beside it
+  };
+  EXPECT_TRUE(Regrets(comparison).empty()) << "one path only";
+  const std::vector<Regret> regrets = EngineRegrets(comparison);
+  ASSERT_EQ(regrets.size(), 2u);
+  EXPECT_EQ(regrets[0].chosen.program, "bfs");
+  EXPECT_EQ(regrets[0].engine, "bsp");
+  EXPECT_EQ(regrets[0].best, "async");
+  EXPECT_NEAR(regrets[0].regret, 0.2, 1e-12);
+  EXPECT_EQ(regrets[1].standing, Standing::kFaster);
+  const Json json = ToJson(comparison).at("engine_regret");
+  EXPECT_NEAR(json.at("worst").get<double>(), 0.2, 1e-9);
+  EXPECT_EQ(json.at("cases").size(), 2);
+  EXPECT_EQ(json.at("cases")[0].at("took"), "bsp");
+  EXPECT_EQ(json.at("cases")[0].at("best"), "async");
+  EXPECT_EQ(json.at("cases")[0].at("comm"), "auto");
+  EXPECT_FALSE(json.at("cases")[0].contains("execution"));
+  EXPECT_TRUE(ToJson(Comparison{}).at("engine_regret").at("cases").empty());
 }
 
 // Coverages from exact binomial sums; those of 6, 9, 16 and 100 are in tables of order statistics.

@@ -59,6 +59,9 @@ std::string RegretTable(const PageData& page) {
     }
     body += "</tbody></table></div>\n";
   }
+  if (const std::vector<Regret> engines = EngineRegrets(page.comparison); !engines.empty()) {
+    body += fmt::format("<p>Regret of the engine that auto takes: <b>{}</b>.</p>\n", DescribeRegret(Summarise(engines)));
+  }
   return Chart(
       "regret", "What it costs to let the machine choose",
       "Regret is how much longer auto took than the best path that one could have named beforehand. It counts where the "
