@@ -104,6 +104,30 @@ inline std::vector<std::uint64_t> Reached(const chatty::Graph& graph, std::uint6
   return reached;
 }
 
+/// What several breadth-first searches find at each vertex.
+struct Searches {
+  std::vector<std::uint32_t> visits;        ///< number of searches that reach the vertex
+  std::vector<std::uint64_t> farness;       ///< sum of the vertex's distances from their sources
+  std::vector<std::uint32_t> eccentricity;  ///< the largest of these distances
+};
+
+/// One breadth-first search after another. `begins`: the number of searches that begin at each vertex.
+inline Searches SearchOneByOne(const chatty::Graph& graph, std::span<const std::uint32_t> begins) {
+  const auto n = graph.vertices();
+  Searches found{std::vector<std::uint32_t>(n, 0), std::vector<std::uint64_t>(n, 0), std::vector<std::uint32_t>(n, 0)};
+  for (chatty::VertexId source = 0; source < n; ++source) {
+    if (begins[source] == 0) continue;
+    const auto levels = chatty::SerialBfs(graph, source);
+    for (chatty::VertexId v = 0; v < n; ++v) {
+      if (levels[v] == chatty::kInfinity<std::uint32_t>) continue;
+      found.visits[v] += begins[source];
+      found.farness[v] += std::uint64_t{levels[v]} * begins[source];
+      found.eccentricity[v] = std::max(found.eccentricity[v], levels[v]);
+    }
+  }
+  return found;
+}
+
 /// Probabilities of a walk that follows a random out-edge with probability `damping`, and otherwise, or without an out-edge,
 /// restarts at `source`: power iteration. A round multiplies the error by `damping`, so that the sum of errors is at most
 /// 1e-10 at the end.

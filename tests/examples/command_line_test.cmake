@@ -59,9 +59,18 @@ expect(0 "verified" "${CHATTY_EXAMPLES}" run betweenness "${kron}" --value depen
 expect(0 "verified" "${CHATTY_EXAMPLES}" run hits "${directed}" --value hub --devices host:3 --verify)
 expect(0 "ended by --max-rounds" "${CHATTY_EXAMPLES}" run hits "${kron}" --devices host:2 --max-rounds 4)
 expect(0 "verified" "${CHATTY_EXAMPLES}" run reach "${kron}" --set first=7 --set stride=5 --set count=40 --verify)
+foreach(value farness eccentricity)
+  expect(0 "verified" "${CHATTY_EXAMPLES}" run multi_source_bfs "${kron}" --value ${value} --devices host:3 --verify)
+  expect(0 "verified" "${CHATTY_EXAMPLES}" run multi_source_bfs "${kron}" --value ${value} --vertex-data
+         "landmark=${SCRATCH}/kron.seed" --devices host:2 --verify)
+endforeach()
+expect(0 "total +[0-9]+ visits" "${CHATTY_EXAMPLES}" run multi_source_bfs "${directed}" --set sources=9)
 expect(0 "verified" "${CHATTY_EXAMPLES}" run mis "${kron}" --set seed=99 --devices host:2 --verify)
 
 expect(2 "count 1 to 64" "${CHATTY_EXAMPLES}" run reach "${kron}" --set count=65)
+expect(2 "has 1 to 64 searches" "${CHATTY_EXAMPLES}" run multi_source_bfs "${kron}" --set sources=65)
+expect(2 "more than 2 landmarks" "${CHATTY_EXAMPLES}" run multi_source_bfs "${kron}" --set sources=2 --vertex-data
+       "landmark=${SCRATCH}/kron.seed")
 expect(2 "damping is 0 to 0.999" "${CHATTY_EXAMPLES}" run personalised_push "${kron}" --set damping=1)
 expect(2 "ranks could be wrong by" "${CHATTY_EXAMPLES}" run personalised_push "${kron}" --tolerance 0.05)
 expect(2 "tolerance is above 0" "${CHATTY_EXAMPLES}" run hits "${kron}" --tolerance 0)

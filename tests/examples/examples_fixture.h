@@ -38,13 +38,23 @@ struct Case {
   std::string program, value;
 };
 const std::vector<Case>& AllPrograms() {
-  static const std::vector<Case> all{{"kcore", ""},       {"cdlp", ""},
-                                     {"lcc", ""},         {"triangles", ""},
-                                     {"bc", ""},          {"widest_path", ""},
-                                     {"reach", ""},       {"personalised_push", ""},
-                                     {"mis", ""},         {"hits", ""},
-                                     {"hits", "hub"},     {"scc", ""},
-                                     {"betweenness", ""}, {"betweenness", "dependency"}};
+  static const std::vector<Case> all{{"kcore", ""},
+                                     {"cdlp", ""},
+                                     {"lcc", ""},
+                                     {"triangles", ""},
+                                     {"bc", ""},
+                                     {"widest_path", ""},
+                                     {"reach", ""},
+                                     {"multi_source_bfs", ""},
+                                     {"multi_source_bfs", "farness"},
+                                     {"multi_source_bfs", "eccentricity"},
+                                     {"personalised_push", ""},
+                                     {"mis", ""},
+                                     {"hits", ""},
+                                     {"hits", "hub"},
+                                     {"scc", ""},
+                                     {"betweenness", ""},
+                                     {"betweenness", "dependency"}};
   return all;
 }
 
@@ -143,6 +153,9 @@ ParameterValues ParametersFor(const std::string& program, const Graph& graph, Ve
     return {{"first", text(some / 2)}, {"stride", text(1 + graph.vertices() / 50)}, {"count", seed % 2 == 0 ? "64" : "5"}};
   }
   if (program == "bc") return {{"source", text(some)}, {"sources", text(1 + seed % 3)}, {"seed", text(seed)}};
+  if (program == "multi_source_bfs") {
+    return {{"source", text(some)}, {"sources", seed % 2 == 0 ? "64" : "5"}, {"seed", text(seed)}};
+  }
   if (program == "hits") return {{"tolerance", "0.0001"}};
   if (program == "scc" || program == "kcore" || program == "lcc" || program == "triangles") return {};
   return {{"source", text(some)}};

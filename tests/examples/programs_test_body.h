@@ -27,6 +27,7 @@
 #include "chatty/core/hash.h"
 #include "chatty/framework/registry.h"
 #include "examples_fixture.h"
+#include "multi_source_test_body.h"
 #include "neighbourhood_test_body.h"
 
 namespace chatty::test {
@@ -341,6 +342,8 @@ TEST(ExampleParameters, NonsenseIsRefused) {
   refused("reach", "count", "0");
   refused("reach", "count", "65");
   refused("reach", "first", "5");
+  refused("multi_source_bfs", "source", "5");
+  for (const char* const value : {"0", "65", "-1"}) refused("multi_source_bfs", "sources", value);
   refused("mis", "seed", "x");
   refused("widest_path", "source", "5");
   refused("betweenness", "source", "5");

@@ -75,6 +75,7 @@ inline const std::vector<SweepCase>& SweepCases() {
       {"paths", "betweenness", "", WeightKind::kNone, false, {{"source", "0"}}},
       {"betweenness", "betweenness", "dependency", WeightKind::kNone, false, {{"source", "0"}}},
       {"reach", "reach", "", WeightKind::kNone, false, {}},
+      {"farness", "multi_source_bfs", "farness", WeightKind::kNone, false, {{"source", "0"}}},
       {"widest_path", "widest_path", "", WeightKind::kFloat32, false, {{"source", "0"}}},
       {"personalised_pagerank", "personalised_pagerank", "", WeightKind::kNone, false, {{"source", "0"}, {"rounds", "3"}}},
       {"personalised_push", "personalised_push", "", WeightKind::kNone, false, {{"source", "0"}}},
