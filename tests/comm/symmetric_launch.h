@@ -6,14 +6,17 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "chatty/comm/symmetric/heap.h"
 #include "chatty/comm/symmetric/team.h"
 #include "chatty/core/device.h"
 #include "chatty/core/error.h"
+#include "unlinked_device.h"
 
 #if CHATTY_CUDA_COMPILER
 #include "chatty/core/cuda.h"
@@ -28,18 +31,27 @@ struct GridShape {
   unsigned blocks = 32, threads = 128;
 };
 
-/// "cuda:0,1" or "cuda:0,1 proxy": devices, and the backend of their heap if it is not the usual one.
+/// "cuda:0,1", "cuda:0,1 proxy" or "cuda:0,1 proxy unlinked": devices, the backend of their heap if it is not the usual one,
+/// and whether their links are masked off.
 struct Place {
-  explicit Place(const std::string& text)
-      : devices(text.substr(0, text.find(' '))),
-        backend(text.find(' ') == std::string::npos ? "auto" : text.substr(text.find(' ') + 1)) {}
+  explicit Place(const std::string& text) {
+    std::istringstream words(text);
+    words >> devices;
+    if (!(words >> backend)) backend = "auto";
+    std::string word;
+    unlinked = words >> word && word == "unlinked";
+  }
   std::string devices, backend;
+  bool unlinked = false;  ///< no device addresses another one's memory
 };
 
 /// Devices and their symmetric heap.
 struct Heap {
   Heap(const std::string& place, std::size_t bytes, SymmetricOptions options)
       : owners(OpenDevices(ParseDevices(Place(place).devices), 1)) {
+    if (Place(place).unlinked) {
+      for (auto& owner : owners) owner = std::make_unique<Unlinked>(std::move(owner));
+    }
     for (const auto& owner : owners) devices.push_back(owner.get());
     options.backend = Place(place).backend;
     heap.emplace(devices, bytes, options);

@@ -1,43 +1,19 @@
 #include "../core/waits.h"
 #include "chatty/comm/symmetric/ring.h"
 #include "symmetric_test_body.h"
+#include "unlinked_device.h"
 
 namespace chatty::test {
 namespace {
 
 INSTANTIATE_TEST_SUITE_P(Host, SymmetricTest, testing::Values("host:1", "host:2", "host:4"));
 INSTANTIATE_TEST_SUITE_P(HostProxy, SymmetricTest, testing::Values("host:1 proxy", "host:2 proxy", "host:3 proxy"));
-
-/// A host device whose memory no other device addresses, as a GPU without a link.
-class Unreachable final : public Device {
- public:
-  explicit Unreachable(int index) : device_(MakeHostDevice(index, 1)) {}
-  DeviceKind kind() const override { return device_->kind(); }
-  int index() const override { return device_->index(); }
-  const DeviceInfo& info() const override { return device_->info(); }
-  MemoryResource& memory() override { return device_->memory(); }
-  void set_memory(MemoryResource* resource) override { device_->set_memory(resource); }
-  MemoryResource& pinned_memory() override { return device_->pinned_memory(); }
-  void set_pinned_memory(MemoryResource* resource) override { device_->set_pinned_memory(resource); }
-  void MakeCurrent() override {}
-  Stream& stream() override { return device_->stream(); }
-  std::unique_ptr<Stream> NewStream() override { return device_->NewStream(); }
-  std::unique_ptr<Event> NewEvent() override { return device_->NewEvent(); }
-  void CopyIn(void* to, const void* from, std::size_t bytes, Stream& on) override { device_->CopyIn(to, from, bytes, on); }
-  void CopyOut(void* to, const void* from, std::size_t bytes, Stream& on) override { device_->CopyOut(to, from, bytes, on); }
-  void CopyWithin(void* to, const void* from, std::size_t bytes, Stream& on) override {
-    device_->CopyWithin(to, from, bytes, on);
-  }
-  void Fill(void* at, std::uint8_t byte, std::size_t bytes, Stream& on) override { device_->Fill(at, byte, bytes, on); }
-  bool AllowAccessBy(Device&) override { return false; }
-
- private:
-  std::unique_ptr<Device> device_;
-};
+INSTANTIATE_TEST_SUITE_P(HostProxyUnlinked, SymmetricTest,
+                         testing::Values("host:2 proxy unlinked", "host:3 proxy unlinked"));
 
 TEST(SymmetricHeap, RefusesDevicesThatDoNotReachEachOther) {
   const std::unique_ptr<Device> near = MakeHostDevice(0, 1);
-  Unreachable far(1);
+  Unlinked far(MakeHostDevice(1, 1));
   Device* const both[] = {near.get(), &far};
   try {
     const SymmetricHeap heap(both, 1024);
@@ -56,7 +32,7 @@ TEST(SymmetricHeap, RefusesDevicesThatDoNotReachEachOther) {
 
 TEST(SymmetricHeap, ProxyJoinsDevicesThatDoNotReachEachOther) {
   const std::unique_ptr<Device> near = MakeHostDevice(0, 1);
-  Unreachable far(1);
+  Unlinked far(MakeHostDevice(1, 1));
   Device* const both[] = {near.get(), &far};
   SymmetricOptions options;
   options.backend = "proxy";

@@ -10,6 +10,9 @@ INSTANTIATE_TEST_SUITE_P(Cuda, SymmetricTest, testing::Values("cuda:0", "cuda:2@
 INSTANTIATE_TEST_SUITE_P(CudaLsa, SymmetricTest, testing::Values("cuda:0,1 lsa", "cuda:0,1,2,3 lsa"));
 INSTANTIATE_TEST_SUITE_P(CudaProxy, SymmetricTest,
                          testing::Values("cuda:0 proxy", "cuda:2@0 proxy", "cuda:0,1 proxy", "cuda:0,1,2,3 proxy"));
+INSTANTIATE_TEST_SUITE_P(CudaProxyUnlinked, SymmetricTest,
+                         testing::Values("cuda:2@0 proxy unlinked", "cuda:0,1 proxy unlinked",
+                                         "cuda:0,1,2,3 proxy unlinked"));
 
 /// The text of the CapabilityError that a heap with backend lsa ends with.
 std::string WhyNoLsa(const std::string& devices) {
