@@ -44,7 +44,7 @@ TEST(RoundsTeam, WhichProgramsItRuns) {
   Runs<PathCounts>(true);
   Runs<Rumours>(true);
   Runs<Ticks>(true);
-  Runs<PeelingCores>(true);
+  Runs<Peeling>(true);
   Runs<Tokens>(true);
   Runs<Sharing>(true);
   Runs<Bfs>(true);

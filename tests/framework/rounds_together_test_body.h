@@ -21,6 +21,7 @@
 #include "chatty/io/generators.h"
 #include "chatty/programs/reference.h"
 #include "feature_programs.h"
+#include "peeling.h"
 #include "test_inputs.h"
 
 namespace chatty::test {
@@ -125,38 +126,6 @@ struct Ticks {
     return ++v.times < 30 && v.sum % 4 != 0;
   }
   CHATTY_FN std::uint64_t Output(const Value& v) const { return std::uint64_t{v.sum} << 8 | v.times; }
-};
-
-/// Core numbers by peeling: phases, which are chosen when no vertex is active on any device.
-struct PeelingCores {
-  using Value = std::uint32_t;
-  using Message = std::uint32_t;
-  struct Global {
-    std::uint32_t least = kInfinity<std::uint32_t>;
-  };
-  static constexpr auto kReduction = Reduction::kSum;
-  static constexpr auto kSafety = Safety::kSynchronous;
-  static constexpr auto kEdges = Edges::kBoth;
-  static constexpr Hints kHints{.measure_when_quiet = true, .continues_while_active = true};
-
-  CHATTY_FN Value InitVertex(Vertex v) const { return static_cast<Value>(v.degree); }
-  CHATTY_FN bool IsActive(const Value& left, const Round<Global>& round) const { return left == round.phase; }
-  CHATTY_FN Message ComputeScatter(const Value&, Edge<>) const { return 1; }
-  CHATTY_FN bool UpdateStatus(Value& left, Message gone, Vertex, const Round<Global>& round) const {
-    if (left <= round.phase) return false;
-    left = left - round.phase > gone ? left - gone : round.phase;
-    return left == round.phase;
-  }
-  CHATTY_FN Global Measure(const Value& left, Vertex, const Round<Global>& round) const {
-    return left > round.phase ? Global{left} : Global{};
-  }
-  CHATTY_FN static Global Combine(const Global& a, const Global& b) { return a.least < b.least ? a : b; }
-  Next EndRound(Round<Global>& round) const {
-    if (round.active > 0) throw UsageError("EndRound was called although a vertex is active");
-    if (round.global.least == Global{}.least) return Next::kStop;
-    round.phase = round.global.least;
-    return Next::kNextPhase;
-  }
 };
 
 /// Least labels, by rounds: a vertex is improved again and again, and its copies filter what is no improvement.
@@ -313,7 +282,7 @@ class RoundsTogetherTest : public testing::TestWithParam<TogetherCase> {
     Check(*session, Picky{}, "filters of both kinds", max_rounds);
     Check(*session, Sharing{}, "wide shared values", max_rounds);
     Check(*session, Tokens{}, "tokens that are consumed", max_rounds);
-    if (max_rounds == 0) Check(*session, PeelingCores{}, "cores");
+    if (max_rounds == 0) Check(*session, Peeling{}, "cores");
   }
 };
 
@@ -334,7 +303,7 @@ TEST_P(RoundsTogetherTest, AnswersAreThoseOfOneThread) {
     EXPECT_EQ(ToVector(chatty::Run(*session, bfs, Rounds()).values), ToVector(levels));
     const Result<PathCounts> counted = chatty::Run(*session, paths, Rounds());
     for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(counted.values[v] >> 32, levels[v]) << v;
-    EXPECT_EQ(ToVector(chatty::Run(*session, PeelingCores{}, Rounds()).values), ToVector(SerialKCore(graph)));
+    EXPECT_EQ(ToVector(chatty::Run(*session, Peeling{}, Rounds()).values), ToVector(SerialKCore(graph)));
     EXPECT_EQ(ToVector(chatty::Run(*session, LabelPropagation{}, Rounds()).values), ToVector(SerialComponents(graph)));
   }
 }
@@ -442,7 +411,7 @@ TEST_P(RoundsTogetherTest, RoundsAreInResidentKernels) {
   }
   const Graph chain = Made("chain", 3000);
   const auto along = Open(chain);
-  const std::uint32_t cores = Check(*along, PeelingCores{}, "cores");
+  const std::uint32_t cores = Check(*along, Peeling{}, "cores");
   if (OnGpus()) {
     EXPECT_GT(cores, 1000u);
   }
