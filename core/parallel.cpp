@@ -124,6 +124,7 @@ OpenMpTeam::~OpenMpTeam() {
 }
 
 void OpenMpTeam::Dispatch(int width, Entry entry, void* context) {
+  CHATTY_CHECK(work_ == Work::kThreads, "Run of a team whose caller works: nobody would end it");
   entry_ = entry;
   context_ = context;
   width_ = width;
@@ -138,6 +139,7 @@ void OpenMpTeam::Dispatch(int width, Entry entry, void* context) {
 }
 
 void OpenMpTeam::DispatchShared(int width, Entry entry, void* context) {
+  CHATTY_CHECK(work_ == Work::kCaller, "RunShared of a team whose threads work: nobody would wait for them");
   entry_ = entry;
   context_ = context;
   width_ = width;

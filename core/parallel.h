@@ -29,7 +29,7 @@ int ThreadCount(int requested = 0);
 /// do not exist in a child of fork(): after parallel work in the parent, the child must not use a team.
 class OpenMpTeam {
  public:
-  /// Who works: Run needs one, RunShared the other.
+  /// Who works: Run needs kThreads, RunShared kCaller, and each throws InternalError for the other.
   enum class Work {
     kThreads,  ///< all threads of the region, while the caller sleeps
     kCaller,   ///< the caller in place of the region's first thread, which sleeps, and those that come before it has ended

@@ -138,6 +138,18 @@ TEST(OpenMpTeam, TheCallerWorksInASharedJob) {
   }
 }
 
+TEST(OpenMpTeam, EachKindOfTeamHasItsOwnCall) {
+  OpenMpTeam threads(2), caller(2, OpenMpTeam::Work::kCaller);
+  std::atomic<int> calls{0};
+  EXPECT_THROW(threads.RunShared(2, [&](int) { ++calls; }), InternalError);
+  EXPECT_THROW(caller.Run(2, [&](int) { ++calls; }), InternalError);
+  EXPECT_EQ(calls, 0);
+  threads.Run(2, [&](int) { ++calls; });
+  EXPECT_EQ(calls, threads.size());
+  caller.RunShared(1, [&](int) { ++calls; });
+  EXPECT_EQ(calls, threads.size() + 1) << "a refused call leaves a team as it was";
+}
+
 TEST(OpenMpTeam, ThreadsThatComeInTimeShareTheWork) {
   OpenMpTeam team(3, OpenMpTeam::Work::kCaller);
   for (int job = 0; job < 50; ++job) {
