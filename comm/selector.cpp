@@ -13,8 +13,9 @@ constexpr std::size_t kMaxPaths = 4;
 /// Bounds of the relative error by which a choice goes. The model states that of a block of middle size. Long buffers, which
 /// take most of a run, lie on the line: a larger error must not keep them on a slow path.
 constexpr double kMinError = 0.15, kMaxError = 0.3;
-/// The paths that move no bytes between packing and unpacking, in the order in which they are preferred.
-constexpr std::array<std::string_view, 3> kZeroCopyPaths = {"host", "p2p-direct", "uva"};
+ZeroCopyPaths FindZeroCopyPaths(const CostModel& model) {
+  return {model.Find("host"), model.Find("p2p-direct"), model.Find("uva")};
+}
 
 /// Whether a time is less than another by more than the predictions' error.
 bool IsClearlyLess(const PathChoice& one, const PathChoice& other) {
@@ -22,9 +23,8 @@ bool IsClearlyLess(const PathChoice& one, const PathChoice& other) {
 }
 
 /// The path of a pair that is left only for a clear gain: the first zero-copy path that joins it. kNoPath if none does.
-std::size_t DefaultPath(const CostModel& model, PartId from, PartId to) noexcept {
-  for (const std::string_view name : kZeroCopyPaths) {
-    const std::size_t path = model.Find(name);
+std::size_t DefaultPath(const CostModel& model, const ZeroCopyPaths& paths, PartId from, PartId to) noexcept {
+  for (const std::size_t path : paths) {
     if (model.Joins(path, from, to)) return path;
   }
   return CostModel::kNoPath;
@@ -63,10 +63,10 @@ std::vector<std::string_view> SelectPaths(const CommSpec& spec, DeviceKind kind,
     }
   };
   // The default path of each pair.
-  for (const std::string_view name : kZeroCopyPaths) {
-    const std::size_t path = costs.Find(name);
+  const ZeroCopyPaths zero_copy = FindZeroCopyPaths(costs);
+  for (const std::size_t path : zero_copy) {
     for_each_pair([&](PartId from, PartId to, std::size_t) {
-      if (path != CostModel::kNoPath && DefaultPath(costs, from, to) == path) choose(path);
+      if (path != CostModel::kNoPath && DefaultPath(costs, zero_copy, from, to) == path) choose(path);
     });
   }
   // And each that is clearly better for some size, from long buffers, which take most of a run, to short ones.
@@ -115,12 +115,13 @@ TransportSelector::TransportSelector(std::vector<std::unique_ptr<Transport>> pat
     collective_ = collective_ || (collectives && (info == nullptr || info->collective));
   }
   model_ = model.Of(names);
+  zero_copy_ = FindZeroCopyPaths(model_);
   name_ = fmt::format("{}", fmt::join(names, "+"));
 }
 
 PathChoice TransportSelector::Choose(PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept {
   const PathChoice best = model_.Best(from, to, buffer, load);
-  const std::size_t otherwise = DefaultPath(model_, from, to);
+  const std::size_t otherwise = DefaultPath(model_, zero_copy_, from, to);
   if (otherwise == CostModel::kNoPath || otherwise == best.path) return best;
   const PathChoice stays = model_.Predict(otherwise, from, to, buffer, load);
   return IsClearlyLess(best, stays) ? best : stays;

@@ -2,6 +2,7 @@
 /// Selects the path of each message: a CommSpec names it, or the cost model predicts which path is fastest.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,6 +36,10 @@ enum class Broadcasts : std::uint8_t {
 /// in buffers of these capacities for each pair.
 bool BroadcastsMayPay(std::span<const std::string_view> paths, const CostModel& model, const PairBytesTable& capacities,
                       std::span<const std::size_t> broadcast);
+
+/// The paths of a model that move no bytes between packing and unpacking, in the order in which they are preferred;
+/// CostModel::kNoPath for one that the model lacks.
+using ZeroCopyPaths = std::array<std::size_t, 3>;
 
 /// The paths of one run, made, and the choice between them. Choosing is const and takes well under a microsecond. The other
 /// calls belong to the threads that Transport states.
@@ -88,6 +93,7 @@ class TransportSelector {
  private:
   std::vector<std::unique_ptr<Transport>> paths_;
   CostModel model_;  // of these paths
+  ZeroCopyPaths zero_copy_{};
   std::string name_;
   Broadcasts broadcasts_ = Broadcasts::kNever;
   bool collective_ = false;
