@@ -40,6 +40,7 @@ class HostStream final : public Stream {
   void Synchronize(const WaitContext& context) override {
     if (context.abort != nullptr) context.abort->ThrowIfAborted("a host stream");
   }
+  bool IsIdle() override { return true; }
   void* native() const override { return nullptr; }
 };
 

@@ -47,6 +47,8 @@ class Stream {
   /// Blocks until all work enqueued so far has run. Throws DeviceError for a failed kernel or copy, AbortedError,
   /// TimeoutError.
   virtual void Synchronize(const WaitContext& context = {}) = 0;
+  /// Whether all work enqueued so far has run. Does not wait. Throws DeviceError for a failed kernel or copy.
+  virtual bool IsIdle() = 0;
   /// The backend's handle: a cudaStream_t, or null for host devices.
   virtual void* native() const = 0;
 };

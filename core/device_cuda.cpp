@@ -76,12 +76,7 @@ class CudaStream final : public Stream {
     }
     // A query costs less than a microsecond, so polling also has the lowest latency. The clock is read once in 64 polls.
     const Clock::time_point start = Clock::now();
-    for (std::uint32_t polls = 1;; ++polls) {
-      const cudaError_t state = cudaStreamQuery(stream_);
-      if (state == cudaSuccess) return;
-      if (state != cudaErrorNotReady) {
-        detail::ThrowCudaWork(state, fmt::format("cuda:{}", ordinal_), "work on a stream");
-      }
+    for (std::uint32_t polls = 1; !IsIdle(); ++polls) {
       if (polls % 64 != 0) continue;
       if (context.abort != nullptr) context.abort->ThrowIfAborted("a CUDA stream");
       if (context.timeout.count() > 0 && Clock::now() - start > context.timeout) {
@@ -89,6 +84,13 @@ class CudaStream final : public Stream {
                             ordinal_, context.timeout.count());
       }
     }
+  }
+  bool IsIdle() override {
+    const cudaError_t state = cudaStreamQuery(stream_);
+    if (state != cudaSuccess && state != cudaErrorNotReady) {
+      detail::ThrowCudaWork(state, fmt::format("cuda:{}", ordinal_), "work on a stream");
+    }
+    return state == cudaSuccess;
   }
   void* native() const override { return stream_; }
 

@@ -207,6 +207,7 @@ class HaltingDevice final : public Device {
         waits::Advance(kDeadline / 20);
       }
     }
+    bool IsIdle() override { return !owner_.halted_; }
     void* native() const override { return nullptr; }
 
    private:
