@@ -132,8 +132,12 @@ class ChannelTransport final : public BufferedTransport {
   }
 
   const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
+    return ReceiveOn(main(at), at, from, bytes, epoch);
+  }
+  bool receives_on_streams() const override { return true; }
+  const std::byte* ReceiveOn(Stream& stream, PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
     const Channel& channel = plan_.pairs[Index(from, at)];
-    return Arrived(pairs_[Index(from, at)], at, from, bytes, epoch,
+    return Arrived(stream, pairs_[Index(from, at)], at, from, bytes, epoch,
                    channel.inbox != kNoBuffer ? channel.inbox : channel.staging);
   }
 
@@ -206,7 +210,7 @@ class ChannelTransport final : public BufferedTransport {
     const BufferId buffer = channel.inbox != kNoBuffer  ? channel.inbox
                             : HasStaging(channel.route) ? channel.staging
                                                         : channel.outbox;
-    return Arrived(broadcasts_[Index(from, at)], at, from, bytes, epoch, buffer);
+    return Arrived(main(at), broadcasts_[Index(from, at)], at, from, bytes, epoch, buffer);
   }
 
  private:
@@ -297,10 +301,12 @@ class ChannelTransport final : public BufferedTransport {
     slot.arrived->Record(staged ? *streams.in : *streams.out);
   }
 
-  const std::byte* Arrived(Track& track, PartId at, PartId from, std::size_t bytes, std::uint64_t epoch, BufferId buffer) {
+  /// `reader`: the stream of device `at` that waits.
+  const std::byte* Arrived(Stream& reader, Track& track, PartId at, PartId from, std::size_t bytes, std::uint64_t epoch,
+                           BufferId buffer) {
     if (bytes > 0) {
       CheckFits(bytes, buffer, from, at);
-      WithContext(from, at, bytes, [&] { track.slots[Slot(epoch)].arrived->MakeWait(main(at)); });
+      WithContext(from, at, bytes, [&] { track.slots[Slot(epoch)].arrived->MakeWait(reader); });
     }
     return buffers().At(buffer, epoch);
   }

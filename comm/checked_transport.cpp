@@ -135,14 +135,22 @@ void CheckedTransport::BeginCollective(PartId at, std::span<const std::size_t> i
   inner_->BeginCollective(at, incoming, broadcast, epoch);
 }
 
+void CheckedTransport::CheckReceive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) {
+  const std::lock_guard lock(mutex_);
+  CheckPart("Receive", at);
+  CheckPart("Receive", from);
+  CheckReceive(at, from, at, bytes, epoch);
+}
+
 const std::byte* CheckedTransport::Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) {
-  {
-    const std::lock_guard lock(mutex_);
-    CheckPart("Receive", at);
-    CheckPart("Receive", from);
-    CheckReceive(at, from, at, bytes, epoch);
-  }
+  CheckReceive(at, from, bytes, epoch);
   return inner_->Receive(at, from, bytes, epoch);
+}
+
+const std::byte* CheckedTransport::ReceiveOn(Stream& stream, PartId at, PartId from, std::size_t bytes,
+                                             std::uint64_t epoch) {
+  CheckReceive(at, from, bytes, epoch);
+  return inner_->ReceiveOn(stream, at, from, bytes, epoch);
 }
 
 std::byte* CheckedTransport::BroadcastOutbox(PartId from, std::uint64_t epoch) {

@@ -22,7 +22,8 @@ namespace chatty {
 /// - Post: Outbox of the same epoch comes before, Post is called once, and the bytes fit the capacity.
 /// - BeginCollective: only if the transport was made for collectives, with the bytes that were posted for copies. Where
 ///   devices call it at all, each calls it before it receives.
-/// - Receive: Post of the same epoch comes before, with the same number of bytes unless the receive is zero-copy.
+/// - Receive and ReceiveOn: Post of the same epoch comes before, with the same number of bytes unless the receive is
+/// zero-copy.
 ///
 /// A message of 0 bytes is none. An epoch below a pair's last one, or equal to it after its Post, begins another run, in
 /// which nothing is on the way. Whether a receiver has read a message when its slot is written again is not visible here.
@@ -39,6 +40,8 @@ class CheckedTransport final : public Transport {
   void BeginCollective(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
                        std::uint64_t epoch) override;
   const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override;
+  bool receives_on_streams() const override { return inner_->receives_on_streams(); }
+  const std::byte* ReceiveOn(Stream& stream, PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override;
   std::byte* BroadcastOutbox(PartId from, std::uint64_t epoch) override;
   void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch) override;
   const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override;
@@ -67,6 +70,8 @@ class CheckedTransport final : public Transport {
   std::size_t Capacity(PartId from, PartId to) const;
   void CheckOutbox(PartId from, PartId to, std::uint64_t epoch);
   void CheckPost(PartId from, PartId to, std::size_t bytes, std::uint64_t epoch);
+  /// Of a message to `at` alone.
+  void CheckReceive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch);
   void CheckReceive(PartId at, PartId from, PartId to, std::size_t bytes, std::uint64_t epoch);
   void CheckCount(PartId at, PartId from, PartId to, std::size_t bytes, std::uint64_t epoch);
 

@@ -154,7 +154,11 @@ class NcclTransport final : public BufferedTransport {
   }
 
   const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
-    return Fetch(pairs_[Index(from, at)], plan_.pairs[Index(from, at)], at, from, bytes, epoch);
+    return ReceiveOn(main(at), at, from, bytes, epoch);
+  }
+  bool receives_on_streams() const override { return true; }
+  const std::byte* ReceiveOn(Stream& stream, PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
+    return Fetch(stream, pairs_[Index(from, at)], plan_.pairs[Index(from, at)], at, from, bytes, epoch);
   }
 
   std::byte* BroadcastOutbox(PartId from, std::uint64_t epoch) override {
@@ -183,7 +187,7 @@ class NcclTransport final : public BufferedTransport {
   }
 
   const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
-    return Fetch(broadcasts_[Index(from, at)], plan_.broadcasts[Index(from, at)], at, from, bytes, epoch);
+    return Fetch(main(at), broadcasts_[Index(from, at)], plan_.broadcasts[Index(from, at)], at, from, bytes, epoch);
   }
 
   void Abort() noexcept override {
@@ -220,7 +224,7 @@ class NcclTransport final : public BufferedTransport {
   /// A channel, without collectives.
   struct Pair {
     std::unique_ptr<Stream> out, in;
-    std::unique_ptr<Event> packed, ready;  // the sender has packed; the receiver's stream has reached the receipt
+    std::unique_ptr<Event> packed, ready;  // the sender has packed; the reading stream has reached the receipt
     std::vector<NcclSlot> slots;
     std::unique_ptr<Rank> sender, receiver;
   };
@@ -313,18 +317,20 @@ class NcclTransport final : public BufferedTransport {
     pair.slots[Slot(epoch)].busy = true;
   }
 
-  const std::byte* Fetch(Pair& pair, const Channel& channel, PartId at, PartId from, std::size_t bytes,
+  /// `reader`: the stream of device `at` that waits. The receipt follows the reader's earlier work, which may still read the
+  /// slot's last message.
+  const std::byte* Fetch(Stream& reader, Pair& pair, const Channel& channel, PartId at, PartId from, std::size_t bytes,
                          std::uint64_t epoch) {
     std::byte* const inbox = buffers().At(channel.inbox, epoch);
     if (bytes == 0) return inbox;
     CheckFits(bytes, channel.inbox, from, at);
     if (collectives_) {
-      WithContext(from, at, bytes, [&] { nodes_[at].slots[Slot(epoch)].done->MakeWait(main(at)); });
+      WithContext(from, at, bytes, [&] { nodes_[at].slots[Slot(epoch)].done->MakeWait(reader); });
       return inbox;
     }
     const auto what = [&] { return Describe(from, at, bytes); };
     Guarded([&] {
-      pair.ready->Record(main(at));
+      pair.ready->Record(reader);
       pair.ready->MakeWait(*pair.in);
       pair.receiver->Group(
           deadline_,
@@ -332,7 +338,7 @@ class NcclTransport final : public BufferedTransport {
           what);
       Event& arrived = *pair.slots[Slot(epoch)].arrived;
       arrived.Record(*pair.in);
-      arrived.MakeWait(main(at));
+      arrived.MakeWait(reader);
     });
     return inbox;
   }

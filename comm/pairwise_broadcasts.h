@@ -37,6 +37,10 @@ class PairwiseBroadcasts final : public Transport {
   const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
     return inner_->Receive(at, from, bytes, epoch);
   }
+  bool receives_on_streams() const override { return inner_->receives_on_streams(); }
+  const std::byte* ReceiveOn(Stream& stream, PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
+    return inner_->ReceiveOn(stream, at, from, bytes, epoch);
+  }
   bool has_broadcasts() const override { return true; }
   std::byte* BroadcastOutbox(PartId from, std::uint64_t epoch) override;
   void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch) override;

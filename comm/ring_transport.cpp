@@ -81,7 +81,11 @@ class RingTransport final : public BufferedTransport {
     Send(plan_.pairs[Index(from, to)], pairs_[Index(from, to)], from, to, bytes, epoch);
   }
   const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
-    return Arrived(plan_.pairs[Index(from, at)], pairs_[Index(from, at)], at, from, bytes, epoch);
+    return ReceiveOn(main(at), at, from, bytes, epoch);
+  }
+  bool receives_on_streams() const override { return true; }
+  const std::byte* ReceiveOn(Stream& stream, PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
+    return Arrived(stream, plan_.pairs[Index(from, at)], pairs_[Index(from, at)], at, from, bytes, epoch);
   }
   std::byte* BroadcastOutbox(PartId from, std::uint64_t epoch) override {
     return Source(plan_.broadcasts[from], broadcasts_[from], from, epoch);
@@ -90,7 +94,7 @@ class RingTransport final : public BufferedTransport {
     Send(plan_.broadcasts[from], broadcasts_[from], from, kAllParts, bytes, epoch);
   }
   const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
-    return Arrived(plan_.broadcasts[from], broadcasts_[from], at, from, bytes, epoch);
+    return Arrived(main(at), plan_.broadcasts[from], broadcasts_[from], at, from, bytes, epoch);
   }
 
  private:
@@ -190,13 +194,14 @@ class RingTransport final : public BufferedTransport {
     far.CopyIn(arrival, middle, size, *line.in);
   }
 
-  const std::byte* Arrived(const RingPlan::Trip& trip, TripEvents& events, PartId at, PartId from, std::size_t bytes,
-                           std::uint64_t epoch) {
+  /// `reader`: the stream of device `at` that waits.
+  const std::byte* Arrived(Stream& reader, const RingPlan::Trip& trip, TripEvents& events, PartId at, PartId from,
+                           std::size_t bytes, std::uint64_t epoch) {
     for (std::size_t i = 0; i < trip.legs.size(); ++i) {
       if (plan_.hops[trip.legs[i].hop].to != at) continue;
       if (bytes > 0) {
         CheckFits(bytes, trip.legs[i].arrival, from, at);
-        WithContext(from, at, bytes, [&] { events.legs[i].arrived[Slot(epoch)]->MakeWait(main(at)); });
+        WithContext(from, at, bytes, [&] { events.legs[i].arrived[Slot(epoch)]->MakeWait(reader); });
       }
       return buffers().At(trip.legs[i].arrival, epoch);
     }

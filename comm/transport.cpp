@@ -219,6 +219,11 @@ std::vector<PartId> RingOrder(std::span<Device* const> devices, const LinkMask& 
 void Transport::BeginCollective(PartId /*at*/, std::span<const std::size_t> /*incoming*/,
                                 std::span<const std::size_t> /*broadcast*/, std::uint64_t /*epoch*/) {}
 
+const std::byte* Transport::ReceiveOn(Stream& /*stream*/, PartId /*at*/, PartId /*from*/, std::size_t /*bytes*/,
+                                      std::uint64_t /*epoch*/) {
+  Throw<CapabilityError>("transport {} receives on the main streams of devices only", name());
+}
+
 std::byte* Transport::BroadcastOutbox(PartId /*from*/, std::uint64_t /*epoch*/) { ThrowNoBroadcasts(name()); }
 void Transport::Broadcast(PartId /*from*/, std::size_t /*bytes*/, std::uint64_t /*epoch*/) { ThrowNoBroadcasts(name()); }
 const std::byte* Transport::ReceiveBroadcast(PartId /*at*/, PartId /*from*/, std::size_t /*bytes*/,

@@ -80,6 +80,12 @@ class Transport {
   /// Makes `at`'s stream wait for the arrival and returns the bytes' address. Memory that `at` can address.
   virtual const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) = 0;
 
+  /// Whether it has ReceiveOn. All of MakeTransport do.
+  virtual bool receives_on_streams() const { return false; }
+  /// As Receive, for work of `stream`, a stream of device `at`, in place of the device's own stream: `stream` waits for the
+  /// arrival, and the device's own stream neither waits nor is waited for. By default it throws CapabilityError.
+  virtual const std::byte* ReceiveOn(Stream& stream, PartId at, PartId from, std::size_t bytes, std::uint64_t epoch);
+
   /// Whether it has the three functions below. A run makes broadcasts of another's messages to pairs (PairwiseBroadcasts).
   virtual bool has_broadcasts() const { return false; }
   /// @{

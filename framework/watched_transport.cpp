@@ -81,6 +81,11 @@ const std::byte* WatchedTransport::Receive(PartId at, PartId from, std::size_t b
   return Watch(at, Call::kReceive, from, bytes, [&] { return inner_->Receive(at, from, bytes, epoch); });
 }
 
+const std::byte* WatchedTransport::ReceiveOn(Stream& stream, PartId at, PartId from, std::size_t bytes,
+                                             std::uint64_t epoch) {
+  return Watch(at, Call::kReceive, from, bytes, [&] { return inner_->ReceiveOn(stream, at, from, bytes, epoch); });
+}
+
 void WatchedTransport::Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch) {
   Watch(from, Call::kBroadcast, from, bytes, [&] { inner_->Broadcast(from, bytes, epoch); });
 }

@@ -34,6 +34,8 @@ class WatchedTransport final : public Transport {
   void BeginCollective(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
                        std::uint64_t epoch) override;
   const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override;
+  bool receives_on_streams() const override { return inner_->receives_on_streams(); }
+  const std::byte* ReceiveOn(Stream& stream, PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override;
   std::byte* BroadcastOutbox(PartId from, std::uint64_t epoch) override { return inner_->BroadcastOutbox(from, epoch); }
   void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch) override;
   const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override;

@@ -136,13 +136,16 @@ class PairsOnly final : public Transport {
   const std::byte* Receive(PartId, PartId, std::size_t, std::uint64_t) override { return nullptr; }
 };
 
-TEST(TransportDefaults, ATransportNeedsNoBroadcasts) {
+TEST(TransportDefaults, ATransportNeedsPairsAlone) {
   PairsOnly transport;
   EXPECT_EQ(transport.slots(), kMinTransportSlots);
   EXPECT_FALSE(transport.has_broadcasts());
   EXPECT_THROW(transport.BroadcastOutbox(0, 0), CapabilityError);
   EXPECT_THROW(transport.Broadcast(0, 1, 0), CapabilityError);
   EXPECT_THROW(transport.ReceiveBroadcast(1, 0, 1, 0), CapabilityError);
+  EXPECT_FALSE(transport.receives_on_streams());
+  const std::unique_ptr<Device> device = MakeHostDevice(0, 1);
+  EXPECT_THROW(transport.ReceiveOn(device->stream(), 1, 0, 1, 0), CapabilityError);
 }
 
 }  // namespace

@@ -107,7 +107,8 @@ class TransportTest : public testing::TestWithParam<Case> {
 
   /// Every device runs on its own thread, as in a run: packs and posts, synchronises once, receives and reads. One
   /// synchronisation per epoch is the minimum that the interface requires: a fast device packs the next epoch while a slow
-  /// one still reads this one. `blind`: zero-copy receivers do not get the lengths.
+  /// one still reads this one. `blind`: zero-copy receivers do not get the lengths. With
+  /// `on_streams_`, devices read messages on a further stream.
   void Converse(Transport& transport, const PairBytesTable& capacities, const TransportOptions& options,
                 std::uint64_t first_epoch, std::uint64_t epochs, bool delays, bool blind = false) {
     const auto length = [&](PartId from, PartId to, std::size_t bytes) {
@@ -124,6 +125,7 @@ class TransportTest : public testing::TestWithParam<Case> {
     const auto drive = [&](PartId me) {
       Device& device = *devices_[me];
       device.MakeCurrent();
+      const std::unique_ptr<Stream> reader = on_streams_ ? device.NewStream() : nullptr;
       std::mt19937 random(static_cast<std::uint32_t>(me * 1000 + first_epoch));
       const auto dawdle = [&] {
         if (delays && random() % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
@@ -161,8 +163,10 @@ class TransportTest : public testing::TestWithParam<Case> {
           const PartId from = (me + i) % parts();
           if (capacities[from][me] == 0) continue;
           in[from].assign(BytesToSend(from, me, epoch, capacities[from][me]), std::byte{0});
-          const std::byte* const inbox = transport.Receive(me, from, length(from, me, in[from].size()), epoch);
-          device.CopyOut(in[from].data(), inbox, in[from].size(), device.stream());
+          const std::size_t bytes = length(from, me, in[from].size());
+          const std::byte* const inbox = reader != nullptr ? transport.ReceiveOn(*reader, me, from, bytes, epoch)
+                                                           : transport.Receive(me, from, bytes, epoch);
+          device.CopyOut(in[from].data(), inbox, in[from].size(), reader != nullptr ? *reader : device.stream());
           dawdle();
         }
         for (PartId i = 1; i < parts(); ++i) {
@@ -175,6 +179,7 @@ class TransportTest : public testing::TestWithParam<Case> {
           dawdle();
         }
         device.stream().Synchronize({&abort, std::chrono::milliseconds(60000)});
+        if (reader != nullptr) reader->Synchronize({&abort, std::chrono::milliseconds(60000)});
         for (PartId from = 0; from < parts(); ++from) {
           if (from == me) continue;
           if (capacities[from][me] != 0) {
@@ -206,6 +211,7 @@ class TransportTest : public testing::TestWithParam<Case> {
 
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<Device*> pointers_;
+  bool on_streams_ = false;  // of Converse
 };
 
 TEST_P(TransportTest, SaysItsName) { EXPECT_EQ(MakeTransport(name(), pointers_, Capacities(1))->name(), name()); }
@@ -292,6 +298,19 @@ TEST_P(TransportTest, WithoutMeetings) {
   options.collectives = false;
   const std::unique_ptr<Transport> transport = MakeTransport(name(), pointers_, capacities, options);
   Converse(*transport, capacities, options, 0, 6, /*delays=*/true);
+}
+
+TEST_P(TransportTest, EveryByteArrivesForAnotherStream) {
+  on_streams_ = true;
+  const PairBytesTable capacities = Capacities(11);
+  for (const bool collectives : {true, false}) {
+    SCOPED_TRACE(collectives);
+    TransportOptions options = Telling(11);
+    options.collectives = collectives;
+    CheckedTransport transport(MakeTransport(name(), pointers_, capacities, options), capacities, options);
+    EXPECT_TRUE(transport.receives_on_streams());
+    Converse(transport, capacities, options, 0, 12, /*delays=*/true);
+  }
 }
 
 TEST_P(TransportTest, ServesRunAfterRun) {
