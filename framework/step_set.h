@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -57,8 +58,8 @@ struct ProgramTraits {
   std::size_t late_payload = 0;  ///< of a message without rounds
 };
 
-/// One program on one device. Calls enqueue work on the device's stream and return; only Read, MeasureInto and the copy
-/// functions wait. Only the device's own thread calls. Every call may throw DeviceError.
+/// One program on one device. Calls enqueue work on the device's stream and return; only Read, ReadBeside, MeasureInto and
+/// the copy functions wait. Only the device's own thread calls. Every call may throw DeviceError.
 class StepSet {
  public:
   virtual ~StepSet() = default;
@@ -114,6 +115,21 @@ class StepSet {
   virtual void PackMessages(const OutboxRef& outbox, bool queued, std::size_t at_most) = 0;
   virtual void PackShared(const OutboxRef& outbox, const SharedPlan& plan) = 0;
   virtual void UnpackMessages(const InboxRef& inbox, std::uint32_t peer, bool queue_out) = 0;
+  /// @{
+  /// For an asynchronous engine, whose arrivals must not wait behind a long Advance.
+  ///
+  /// The stream on which UnpackArrived works: on a GPU a stream of high priority, made by the first call. Null: the device's
+  /// own stream. Throws DeviceError.
+  virtual Stream* ReceiveStream() { return nullptr; }
+  /// As UnpackMessages with `queue_out`, on ReceiveStream() where there is one. It runs beside Advance and PackMessages.
+  /// Every other step enqueued before it precedes it, and all work that the device's own stream gets afterwards follows it.
+  virtual void UnpackArrived(const InboxRef& inbox, std::uint32_t peer) { UnpackMessages(inbox, peer, /*queue_out=*/true); }
+  /// As Read without `clear`. Where it waits on a GPU, it calls `meanwhile` again and again, which may call UnpackArrived.
+  /// The counters may then lack some of what that unpacks.
+  virtual const Control& ReadBeside(const WaitContext& context, const std::function<void()>& /*meanwhile*/) {
+    return Read(context, /*clear=*/false);
+  }
+  /// @}
   /// `to_halo`, in device memory: positions of `peer`'s border_union entries in the halo; null if the buffer is for this
   /// device only.
   virtual void UnpackShared(const InboxRef& inbox, std::uint32_t peer, const LocalId* to_halo) = 0;

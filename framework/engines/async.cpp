@@ -3,7 +3,7 @@
 //   Init: the first values and the first frontier; Advance from it
 //   until nobody works, nothing is on the way and no vertex is pending:
 //     send the halo's messages to the peers that have a free slot
-//     receive what has come, into inboxes
+//     receive what has come, into inboxes; on a GPU also while a push runs, on a stream of its own
 //     Apply messages; Advance from the changed vertices
 //     without work: sleep until another device wakes it
 //
@@ -18,6 +18,8 @@
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <memory>
+#include <optional>
 #include <stop_token>
 #include <utility>
 #include <vector>
@@ -120,6 +122,7 @@ class AsyncRun {
       initialised_ = true;
     }
     if (run_.team != nullptr) RunFused();
+    if (parts_ > 1) reader_ = steps_.ReceiveStream();
     if (active_ > 0) Push(Form::kBitmap, owned_);
     while (shared_.ended.load() == Ended::kFailed) {
       wait_.abort->ThrowIfAborted("the other devices");
@@ -229,6 +232,7 @@ class AsyncRun {
     round_.index += 1;
     work_.sweeps += 1;
     bound_ += std::min<std::uint64_t>(owned_, edges_);
+    pushes_ = reader_ != nullptr && edges_ > 0;
     if (edges_ == 0) return;
     for (PartId q = 0; q < parts_; ++q) {
       if (q != rank_ && Entries(rank_, q) > 0 && unsent_[q] == Unsent::kNothing) unsent_[q] = Unsent::kQueued;
@@ -237,6 +241,7 @@ class AsyncRun {
 
   /// Updates vertices with messages; changed ones are the frontier.
   void Update() {
+    if (pushes_) AwaitPush();  // where no slot was free: behind Apply, arrivals would wait for the push
     Span span = Timed(spans::kApply, {std::min<std::uint64_t>(bound_, owned_)});
     steps_.Apply(round_, Form::kQueue, static_cast<std::size_t>(std::min<std::uint64_t>(bound_, owned_)));
     span.Next(spans::kReadCounters);
@@ -310,8 +315,7 @@ class AsyncRun {
     }
     steps_.PackMessages(outbox, queued, run_.me.graph->ref().local);
     span.Next(spans::kReadLengths);
-    const Control& control = steps_.Read(wait_, /*clear=*/false);
-    bound_ = control.touched_count;  // now exact
+    const Control& control = ReadReceiving(span);
     for (PartId q = 0; q < parts_; ++q) {
       if (!packs[q]) {
         // The last push may have had nothing for a peer; then nothing waits for its slot.
@@ -349,6 +353,24 @@ class AsyncRun {
     }
   }
 
+  /// Waits for a push that nothing is sent after.
+  void AwaitPush() {
+    Span span = Timed(spans::kReadLengths);
+    ReadReceiving(span);
+  }
+  /// The counters so far, once the push and what follows it have run. Where these take time, unpacks what arrives meanwhile,
+  /// in parts of the caller's span.
+  const Control& ReadReceiving(Span& span) {
+    const std::uint64_t before = bound_;
+    const Control& control = steps_.ReadBeside(wait_, [&] {
+      if (UnpackArrivals(&span)) span.Next(spans::kReadLengths);
+      ReturnCredits(/*waits=*/false);
+    });
+    bound_ = control.touched_count + (bound_ - before);  // exact, but for what has arrived meanwhile
+    pushes_ = false;
+    return control;
+  }
+
   /// The counter of buffers that this device sent and the receivers have not taken yet.
   void CountOnTheWay() {
     std::uint64_t buffers = 0;
@@ -358,8 +380,15 @@ class AsyncRun {
     track_->AddCounter(spans::kInFlight, Clock::now(), buffers);
   }
 
-  /// Receives all buffers that have arrived.
+  /// Receives all buffers that have arrived, and waits until they are unpacked.
   void Receive() {
+    UnpackArrivals(nullptr);
+    ReturnCredits(/*waits=*/true);
+  }
+
+  /// Begins to unpack all buffers that have arrived. Returns whether any had. `within`: the span that goes on with parts for
+  /// each buffer; null: each buffer has a span of its own.
+  bool UnpackArrivals(Span* within) {
     bool any = false;
     for (PartId i = 1; i < parts_; ++i) {
       const PartId from = (rank_ + i) % parts_;  // devices start at different senders
@@ -368,24 +397,48 @@ class AsyncRun {
         const AsyncHeader& header = message->header;
         const std::size_t subset = Entries(from, rank_);
         const std::size_t bytes = BufferBytes(header.encoding, subset, header.count, traits_.late_payload);
-        Span span = Timed(spans::kReceive, {from, bytes, header.count});
+        const SpanArguments arguments{from, bytes, header.count};
+        std::optional<Span> own;
+        if (within == nullptr) own.emplace(track_, &run_.account.communication_ms, spans::kReceive, arguments);
+        if (within != nullptr) within->Next(spans::kReceive, arguments);
+        Span& span = within != nullptr ? *within : *own;
         InboxRef inbox;
-        inbox.buffer = (*run_.paths)[header.path].Receive(rank_, from, bytes, message->number);
+        inbox.buffer = Arrived((*run_.paths)[header.path], from, bytes, message->number);
         inbox.encoding = header.encoding;
         inbox.count = header.count;
         inbox.size = inbox.last = static_cast<std::uint32_t>(subset);
         span.Next(spans::kUnpack, {from, header.count});
-        steps_.UnpackMessages(inbox, from, /*queue_out=*/true);
+        steps_.UnpackArrived(inbox, from);
         bound_ += header.count;
-        any = true;
+        any = unpacks_ = true;
       }
     }
-    if (!any) return;
-    // The sender may reuse a buffer only after this device has read it, not when the read is enqueued.
-    if (run_.me.device->kind() != DeviceKind::kHost) {
-      const Span span = Timed(spans::kReadLengths);
-      bound_ = steps_.Read(wait_, /*clear=*/false).touched_count;
+    return any;
+  }
+
+  /// The bytes of a message, for whose arrival the stream that unpacks waits. A path that makes only the main stream wait
+  /// has the arrival behind a push on it.
+  const std::byte* Arrived(Transport& path, PartId from, std::size_t bytes, std::uint64_t number) {
+    if (reader_ != nullptr && path.receives_on_streams()) return path.ReceiveOn(*reader_, rank_, from, bytes, number);
+    const std::byte* const buffer = path.Receive(rank_, from, bytes, number);
+    if (reader_ == nullptr) return buffer;
+    if (arrived_ == nullptr) arrived_ = run_.me.device->NewEvent();
+    arrived_->Record(run_.me.device->stream());
+    arrived_->MakeWait(*reader_);
+    return buffer;
+  }
+
+  /// Gives the senders the slots of unpacked buffers back. A sender may reuse a buffer only after this device has read it,
+  /// not when the read is enqueued. Without `waits`, does nothing until all reads have run.
+  void ReturnCredits(bool waits) {
+    if (!unpacks_) return;
+    if (reader_ != nullptr && waits) {
+      const Span span = Timed(spans::kReceiveAll);
+      reader_->Synchronize(wait_);
+    } else if (reader_ != nullptr && !reader_->IsIdle()) {
+      return;
     }
+    unpacks_ = false;
     for (PartId from = 0; from < parts_; ++from) {
       AsyncChannel& channel = shared_.ChannelOf(from, rank_);
       if (from == rank_ || channel.Unreleased() == 0) continue;
@@ -469,6 +522,8 @@ class AsyncRun {
   AsyncShared& shared_;
   WorkSignals& signals_;
   MessageLog log_;
+  Stream* reader_ = nullptr;        // unpacks what arrives, beside a push; null: calls return after the work
+  std::unique_ptr<Event> arrived_;  // for paths that make only the main stream wait
 
   RoundState round_;
   bool initialised_ = false;
@@ -476,6 +531,8 @@ class AsyncRun {
   std::size_t frontier_ = 0;                   // entries of its queue
   std::uint64_t bucket_ = 0;                   // whose limit this device has taken
   WorkReport work_;                            // since the last report
+  bool pushes_ = false;                        // a push has begun, and nobody has waited for its end
+  bool unpacks_ = false;                       // buffers are being unpacked, and their slots are taken
   std::uint64_t bound_ = 0;                    // upper bound of owned vertices with a message; 0: none
   std::array<Unsent, kMaxDevices> unsent_{};   // by peer
   std::uint32_t last_sent_[kMaxDevices] = {};  // entries of the last buffer

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "chatty/framework/step_set.h"
 #include "chatty/framework/steps/cuda/kernels.cuh"
 #include "chatty/framework/steps/cuda/pull_all.cuh"
+#include "chatty/framework/steps/cuda/unpack_stream.h"
 
 namespace chatty::steps::cuda {
 
@@ -85,11 +87,12 @@ class CudaSteps final : public StepSet {
   void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out) override {
     if constexpr (Traits<P>::kCanPush) {
       state_.CheckRoundMessage(As(round));
+      const BesideUnpacking beside(*this);
       StateRef<P> state = s();
       if (!AdvancesHub(round, form, count, edges, queue_out)) {
         // Enough warps for a vertex each, but none for fewer than 32 edges.
         const std::size_t warps = std::min<std::size_t>(count, form == Form::kQueue ? edges / 32 + 1 : count);
-        Launch("Advance", kernels::Advance<P>, Blocks(warps * 32), state, As(round), form, count, queue_out);
+        Launch("Advance", kernels::Advance<P>, AdvanceBlocks(warps * 32, count), state, As(round), form, count, queue_out);
         // `edges` are those of changed vertices; of kAll the others send too.
         if (s().graph.forward.max_degree >= kHubDegree && (form == Form::kAll || edges >= kHubDegree)) {
           Launch("AdvanceSlices", kernels::AdvanceSlices<P>, max_blocks_, state, As(round), queue_out);
@@ -180,6 +183,7 @@ class CudaSteps final : public StepSet {
   }
   void PackMessages(const OutboxRef& outbox, bool queued, std::size_t at_most) override {
     if constexpr (Traits<P>::kCanPush) {
+      const BesideUnpacking beside(*this);
       // Of few messages the queue is looked at, and of more the halo's bits, by fewer blocks where they are not many.
       std::size_t threads = s().graph.local - s().graph.owned;
       if (queued && at_most < threads / 4) threads = at_most * 4;
@@ -199,45 +203,37 @@ class CudaSteps final : public StepSet {
       Launch("UnpackMessages", kernels::UnpackMessages<P>, Blocks(Entries(inbox)), s(), inbox, peer, queue_out);
     }
   }
+  Stream* ReceiveStream() override {
+    if (!receive_) receive_.emplace(device_);
+    return &receive_->stream();
+  }
+  void UnpackArrived(const InboxRef& inbox, std::uint32_t peer) override {
+    if constexpr (Traits<P>::kCanPush) {
+      auto* const stream = static_cast<cudaStream_t>(ReceiveStream()->native());
+      const BesideUnpacking beside(*this);  // which Check would end
+      receive_->BeginUnpacking();
+      // Events order the kernel, so it is launched as usual: no kernel of its stream has to end first.
+      LaunchOverlapped(/*overlaps=*/false, kernels::UnpackMessages<P>, Blocks(Entries(inbox)), kBlock, stream, s(), inbox,
+                       peer, /*queue_out=*/true);
+      Check("UnpackMessages");
+      receive_->EndUnpacking();
+    }
+  }
   void UnpackShared(const InboxRef& inbox, std::uint32_t peer, const LocalId* to_halo) override {
     Launch("UnpackShared", kernels::UnpackShared<P>, Blocks(Entries(inbox)), s(), inbox, peer, to_halo);
   }
 
   void ClearControl() override {
     if (clear_) return;  // the last report has done it
+    if (receive_) receive_->set_beside(false);
     device_.Fill(s().control, 0, sizeof(Control), device_.stream());
     clear_ = true;
   }
-  /// A copy and a stream synchronisation would cost 11 us; a kernel of one block that stores to mapped host memory, where
-  /// this thread waits for it, costs about half.
   const Control& Read(const WaitContext& context, bool clear) override {
-    if (reported_ && !clear) throw InternalError("counters that a step has reported and cleared are read without clearing");
-    if (!reported_) {
-      const char* const before = last_;
-      ++ticket_;
-      Launch("ReportControl", kernels::ReportControl<P>, 1, s().control, report_.data(), ticket_, clear);
-      last_ = before;  // what errors should name is the program's step
-    }
-    reported_ = false;
-    clear_ = clear;
-    measured_ = applied_;
-    const Clock::time_point start = Clock::now();
-    const auto* const arrived = &report_[0].ticket;
-    for (std::uint32_t polls = 1; __atomic_load_n(arrived, __ATOMIC_ACQUIRE) != ticket_; ++polls) {
-      if (polls % 1024 != 0) continue;
-      if (context.abort != nullptr) context.abort->ThrowIfAborted("a step's counters");
-      const cudaError_t state = cudaStreamQuery(stream());
-      if (state != cudaSuccess && state != cudaErrorNotReady) {
-        chatty::detail::ThrowCudaWork(state, device_.label(), fmt::format("one of the steps up to {}", last_));
-      }
-      if (context.timeout.count() > 0 && Clock::now() - start > context.timeout) {
-        Throw<TimeoutError>("{}: waited {} ms for a step's counters; raise --timeout if the work is known to take longer",
-                            device_.label(), context.timeout.count());
-      }
-    }
-    if (clear && std::exchange(counts_candidates_, false)) candidate_edges_ = 0;
-    if (clear && candidate_edges_) *candidate_edges_ += report_[0].control.candidate_edges;
-    return report_[0].control;
+    return ReadWhile(context, clear, [] {});
+  }
+  const Control& ReadBeside(const WaitContext& context, const std::function<void()>& meanwhile) override {
+    return ReadWhile(context, /*clear=*/false, meanwhile);
   }
   void MeasureInto(const RoundState& round, std::byte* global, const WaitContext& context) override {
     if constexpr (Traits<P>::kHasMeasure) {
@@ -290,6 +286,7 @@ class CudaSteps final : public StepSet {
   }
   void FusedHasRun() override {
     Forget();
+    if (receive_) receive_->set_beside(false);
     candidates_current_ = counts_candidates_ = false;
     candidate_edges_.reset();
   }
@@ -374,6 +371,45 @@ class CudaSteps final : public StepSet {
     Check("FinishAll");
   }
 
+  /// A copy and a stream synchronisation would cost 11 us; a kernel of one block that stores to mapped host memory, where
+  /// this thread waits for it, costs about half. Calls meanwhile() each time that it has looked in vain.
+  template <class Meanwhile>
+  const Control& ReadWhile(const WaitContext& context, bool clear, Meanwhile&& meanwhile) {
+    if (reported_ && !clear) throw InternalError("counters that a step has reported and cleared are read without clearing");
+    if (!reported_) {
+      const char* const before = last_;
+      ++ticket_;
+      LaunchReport(clear);
+      last_ = before;  // what errors should name is the program's step
+    }
+    reported_ = false;
+    clear_ = clear;
+    measured_ = applied_;
+    const Clock::time_point start = Clock::now();
+    const auto* const arrived = &report_[0].ticket;
+    for (std::uint32_t polls = 1; __atomic_load_n(arrived, __ATOMIC_ACQUIRE) != ticket_; ++polls) {
+      meanwhile();
+      if (polls % 1024 != 0) continue;
+      if (context.abort != nullptr) context.abort->ThrowIfAborted("a step's counters");
+      const cudaError_t state = cudaStreamQuery(stream());
+      if (state != cudaSuccess && state != cudaErrorNotReady) {
+        chatty::detail::ThrowCudaWork(state, device_.label(), fmt::format("one of the steps up to {}", last_));
+      }
+      if (context.timeout.count() > 0 && Clock::now() - start > context.timeout) {
+        Throw<TimeoutError>("{}: waited {} ms for a step's counters; raise --timeout if the work is known to take longer",
+                            device_.label(), context.timeout.count());
+      }
+    }
+    if (clear && std::exchange(counts_candidates_, false)) candidate_edges_ = 0;
+    if (clear && candidate_edges_) *candidate_edges_ += report_[0].control.candidate_edges;
+    return report_[0].control;
+  }
+  void LaunchReport(bool clear) {
+    std::optional<BesideUnpacking> beside;
+    if (!clear) beside.emplace(*this);
+    Launch("ReportControl", kernels::ReportControl<P>, 1, s().control, report_.data(), ticket_, clear);
+  }
+
   void BeginCandidates() {
     candidates_current_ = true;
     candidate_edges_.reset();  // until Read knows what this step counts
@@ -411,6 +447,29 @@ class CudaSteps final : public StepSet {
       return false;
     }
   }
+  /// Blocks of Advance of `count` vertices. Blocks of UnpackArrived are scheduled before blocks that wait, but not before
+  /// those that run. Where each thread has a vertex anyway, a few waves let them in before the end of a long Advance.
+  unsigned AdvanceBlocks(std::size_t threads, std::size_t count) const {
+    constexpr unsigned kWaves = 4;
+    const std::size_t most = std::size_t{max_blocks_} * kWaves;
+    if (!receive_ || count < most * kBlock) return Blocks(threads);
+    return static_cast<unsigned>(std::clamp<std::size_t>((threads + kBlock - 1) / kBlock, 1, most));
+  }
+  /// While it lives, a step is launched beside which UnpackArrived may run: see UnpackStream.
+  class BesideUnpacking {
+   public:
+    explicit BesideUnpacking(CudaSteps& steps) : steps_(steps) {
+      if (steps_.receive_) steps_.receive_->Settle();
+    }
+    ~BesideUnpacking() {
+      if (steps_.receive_) steps_.receive_->set_beside(true);
+    }
+    BesideUnpacking(const BesideUnpacking&) = delete;
+    BesideUnpacking& operator=(const BesideUnpacking&) = delete;
+
+   private:
+    CudaSteps& steps_;
+  };
   /// A kernel of kernels.cuh.
   template <class Kernel, class... Arguments>
   void Launch(const char* step, Kernel kernel, unsigned blocks, Arguments&&... arguments) {
@@ -419,6 +478,7 @@ class CudaSteps final : public StepSet {
   }
   void Check(const char* step) {
     clear_ = reported_ = false;  // whatever runs may count
+    if (receive_) receive_->set_beside(false);
     const cudaError_t error = cudaGetLastError();
     if (error != cudaSuccess) [[unlikely]] {
       chatty::detail::ThrowCudaWork(error, device_.label(), fmt::format("launching step {} (or one before it)", step));
@@ -450,7 +510,8 @@ class CudaSteps final : public StepSet {
   std::uint32_t ticket_ = 0;
   bool reported_ = false;  // the last step was Init or Apply, which has reported and cleared the counters
   bool clear_ = false;
-  const char* last_ = "none";  // step launched, for errors: kernels fail after their launch
+  std::optional<UnpackStream> receive_;  // of an asynchronous engine between several devices
+  const char* last_ = "none";            // step launched, for errors: kernels fail after their launch
   Buffer<GlobalOf<P>> partials_;
   Pinned<GlobalOf<P>> partials_host_;
   unsigned partial_count_ = 0;
