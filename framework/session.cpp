@@ -326,6 +326,16 @@ void Job::SetLimits(std::uint32_t max_rounds, std::stop_token stop) {
   options_.stop = std::move(stop);
 }
 
+void Job::BeginTeams() {
+  if (rounds_team_ == nullptr || !rounds_team_->Begin() || wide_team_ == nullptr) return;
+  try {
+    wide_team_->Clear();
+  } catch (...) {
+    rounds_team_->Abort();  // so that the next run clears all again
+    throw;
+  }
+}
+
 RunStatistics Job::Execute(const Job* prior) try {
   const ProgramTraits& traits = program_->traits();
   if (traits.has_input &&
@@ -337,7 +347,7 @@ RunStatistics Job::Execute(const Job* prior) try {
   paths_.Begin();
   lifecycle_.EndFailedWork(last_.statistics);
   MakePaths();  // the failure may have made the transport unusable
-  if (rounds_team_ != nullptr && rounds_team_->Begin() && wide_team_ != nullptr) wide_team_->Clear();
+  BeginTeams();
   std::vector<DeviceContext> devices(steps_.size());
   for (std::size_t d = 0; d < steps_.size(); ++d) {
     devices[d].device = &session_->device(d);

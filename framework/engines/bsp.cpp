@@ -326,6 +326,10 @@ class BspRun {
     }
     try {
       if (!engine->Run(job, wait_)) return false;
+    } catch (const TimeoutError& error) {
+      initialised_ = initialised_ || !job.begins;
+      if (!together) throw;
+      Throw<TimeoutError>("{}; {}", error.what(), run_.rounds_team->DescribeWideWait(rank_));
     } catch (...) {
       initialised_ = initialised_ || !job.begins;
       throw;

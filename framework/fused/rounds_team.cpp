@@ -10,6 +10,8 @@ namespace {
 
 /// Words of a counter, of which the first is the count.
 constexpr std::size_t kCounterWords = sizeof(symmetric::RingCounter) / sizeof(std::uint64_t);
+/// Words of a device's entries of WideSums at one barrier, of which the first is the number of the barrier.
+constexpr std::size_t kSumsWords = kWideEntries * kTeamEntryBytes / sizeof(std::uint64_t);
 
 std::size_t ListBytes(std::size_t devices) { return devices * TeamRoundEdges(devices) * kTeamEntryBytes; }
 std::size_t SumsBytes(std::size_t devices) { return 2 * devices * kWideEntries * kTeamEntryBytes; }
@@ -25,7 +27,7 @@ std::uint64_t RoundsTeam::Bytes(std::size_t devices) { return SymmetricHeap::Blo
 
 RoundsTeam::RoundsTeam(std::span<Device* const> devices)
     : heap_(devices, SharedBytes(devices.size())),
-      reader_(heap_, 2 * devices.size() * kCounterWords),
+      reader_(heap_, 2 * devices.size() * std::max(kCounterWords, kSumsWords)),
       epochs_(devices.size()) {
   ref_.words = heap_.Allocate<symmetric::RingCounter>(2 * size());
   ref_.seen = heap_.Allocate<std::uint64_t>(2 * size());
@@ -107,6 +109,30 @@ std::string RoundsTeam::DescribeWait(std::size_t index) {
                  : fmt::format("{} waited for kernels that have not begun: {}", me, late);
   }
   return fmt::format("the kernel of {} is where all others are", me);
+}
+
+std::optional<std::uint64_t> RoundsTeam::LastSums(std::size_t from, std::size_t to) {
+  const Symmetric<std::uint64_t> words{ref_.sums.offset, ref_.sums.count / sizeof(std::uint64_t)};
+  const std::vector<std::uint64_t> read = reader_.Read(words, 2 * size() * kSumsWords, to);
+  if (read.empty()) return std::nullopt;
+  return std::max(read[from * kSumsWords], read[(size() + from) * kSumsWords]);
+}
+
+// A device stores its counters at all others before it waits for theirs.
+std::string RoundsTeam::DescribeWideWait(std::size_t index) {
+  const std::string me = heap_.device(index).label();
+  std::string late;
+  bool begun = false;
+  for (std::size_t i = 1; i < size(); ++i) {
+    const std::size_t d = (index + i) % size();
+    const std::optional<std::uint64_t> mine = LastSums(index, d), theirs = LastSums(d, index);
+    begun = begun || (mine && *mine > epochs_[index].value);
+    if (mine && theirs && *theirs >= *mine) continue;
+    late += fmt::format("{}{}", late.empty() ? "" : ", ", heap_.device(d).label());
+  }
+  if (!begun) return fmt::format("the kernel of {} itself has not reached a barrier", me);
+  if (late.empty()) return fmt::format("{} has not reached the barrier of all others", me);
+  return fmt::format("{} waited at a barrier for {}", me, late);
 }
 
 }  // namespace chatty::fused

@@ -52,6 +52,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -149,8 +150,13 @@ class RoundsTeam {
   /// For whom device `index` waited when its kernel passed the deadline: which devices had not begun theirs, or else whose
   /// blocks were at another barrier. For the error's text. On the device's own thread, also while kernels run.
   std::string DescribeWait(std::size_t index);
+  /// The same of rounds of any width: who has not reached the barrier of device `index`.
+  std::string DescribeWideWait(std::size_t index);
 
  private:
+  /// The last barrier of rounds of any width at which `from` has sent its counters to `to`; nothing if `to` does not answer.
+  std::optional<std::uint64_t> LastSums(std::size_t from, std::size_t to);
+
   struct alignas(symmetric::kLine) Epoch {
     std::uint32_t value = 0;
   };

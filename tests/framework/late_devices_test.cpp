@@ -133,5 +133,26 @@ TEST(LateDevicesOfRounds, AreAtAnotherBarrierOrHaveNotBegun) {
   }
 }
 
+TEST(LateDevicesOfWideRounds, AreThoseWhoseCountersAreOfAnEarlierBarrier) {
+  ThreeHosts hosts;
+  fused::RoundsTeam team(hosts.all);
+  const auto arrive = [&](std::uint32_t from, std::uint32_t barrier) {  // as a kernel does
+    for (std::uint32_t to = 0; to < 3; ++to) {
+      if (to != from) *reinterpret_cast<std::uint64_t*>(team.ref(from).Sums(barrier, from, to)) = barrier;
+    }
+  };
+  for (std::uint32_t barrier = 1; barrier < 9; ++barrier) {
+    for (std::size_t d = 0; d < 3; ++d) team.SetEpoch(d, barrier - 1);
+    EXPECT_EQ(team.DescribeWideWait(0), "the kernel of host:0 itself has not reached a barrier");
+    arrive(0, barrier);
+    EXPECT_EQ(team.DescribeWideWait(0), "host:0 waited at a barrier for host:1, host:2");
+    arrive(2, barrier);
+    EXPECT_EQ(team.DescribeWideWait(0), "host:0 waited at a barrier for host:1");
+    EXPECT_EQ(team.DescribeWideWait(2), "host:2 waited at a barrier for host:1");
+    arrive(1, barrier);
+    EXPECT_EQ(team.DescribeWideWait(2), "host:2 has not reached the barrier of all others");
+  }
+}
+
 }  // namespace
 }  // namespace chatty::test

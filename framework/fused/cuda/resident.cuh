@@ -5,12 +5,10 @@
 
 #include <cooperative_groups.h>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <stop_token>
 #include <string_view>
-#include <thread>
 
 #include "chatty/core/cuda.h"
 #include "chatty/core/device.h"
@@ -24,17 +22,6 @@ struct ResidentAdvice {
   std::string_view no_room = "use execution bsp";  ///< where a block needs too much shared memory
   std::string_view timeout = "raise --timeout if the work is known to take longer";  ///< after a step that takes too long
 };
-
-/// Ends a run whose kernels have left because another device failed: throws once the run knows that device's error, which
-/// is to come first.
-[[noreturn]] inline void ThrowAborted(const WaitContext& context, std::string_view what) {
-  const Clock::time_point end = Clock::now() + std::chrono::seconds(10);
-  while (context.abort != nullptr && Clock::now() < end) {
-    context.abort->ThrowIfAborted(what);
-    std::this_thread::yield();
-  }
-  Throw<AbortedError>("{} ended, because another device failed", what);
-}
 
 /// Launches resident kernels on a device's stream, one at a time. The device must outlive it.
 class ResidentKernel {

@@ -12,6 +12,7 @@
 #include "chatty/framework/fused/cuda/resident.cuh"
 #include "chatty/framework/fused/cuda/wide_rounds.cuh"
 #include "chatty/framework/fused/fused_engine.h"
+#include "chatty/framework/fused/team.h"
 #include "chatty/framework/program_state.h"
 
 namespace chatty::fused::cuda {
