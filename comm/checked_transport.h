@@ -23,7 +23,7 @@ namespace chatty {
 /// - BeginCollective: only if the transport was made for collectives, with the bytes that were posted for copies. Where
 ///   devices call it at all, each calls it before it receives.
 /// - Receive and ReceiveOn: Post of the same epoch comes before, with the same number of bytes unless the receive is
-/// zero-copy.
+///   zero-copy.
 ///
 /// A message of 0 bytes is none. An epoch below a pair's last one, or equal to it after its Post, begins another run, in
 /// which nothing is on the way. Whether a receiver has read a message when its slot is written again is not visible here.

@@ -161,6 +161,7 @@ class TypedProgram final : public ErasedProgram {
   Array<std::byte> AssembleData(const Graph& graph, const VertexData& given) const override {
     Array<std::byte> bytes;
     if constexpr (kHasData) {
+      CheckProgramInput(graph, program_);  // PrepareData may rely on it
       static_assert(alignof(DataOf<P>) <= 64, "Data is aligned to at most 64 bytes, as memory for it is");
       bytes = Array<std::byte>(graph.vertices() * sizeof(DataOf<P>));
       detail::FillVertexData<P>(graph, program_, given, {reinterpret_cast<DataOf<P>*>(bytes.data()), graph.vertices()});

@@ -51,6 +51,7 @@ std::vector<Case> CasesOf(const Comparison& comparison, std::string Combination:
     Combination c = m.combination;
     if (c.devices < least || !Usable(m)) continue;
     const bool chosen = c.*choice == "auto";
+    if (!chosen && (c.*choice).starts_with("auto:")) continue;  // auto with a setting is neither
     (c.*choice).clear();
     Case& found = cases[{c.graph, c.program, c.devices, c.execution, c.partition, c.comm}];
     if (chosen) {

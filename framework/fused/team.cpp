@@ -110,8 +110,9 @@ std::string Team::DescribeWait(std::size_t index) {
   for (std::size_t i = 1; i <= size(); ++i) {  // the waiting device itself comes last
     const std::size_t d = (index + i) % size();
     const std::string name = heap_.device(d).label();
-    const bool behind =
-        std::any_of(states.begin(), states.end(), [&](const TeamState& other) { return is_behind(states[d], other); });
+    bool behind = false;
+    for (std::size_t other = 0; other < size(); ++other)
+      behind = behind || (answers[other] && is_behind(states[d], states[other]));
     if (!answers[d]) {
       late.push_back(fmt::format("{}, which does not answer", name));
     } else if (behind) {

@@ -35,16 +35,13 @@ class LateTransport final : public Transport {
     inner_->Post(from, to, bytes, epoch);
   }
   const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
-    if (at == late_.slow) {
-      for (int i = 0; i < late_.yields; ++i) std::this_thread::yield();
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return others_ >= late_.others || aborted_; });
-    } else if (from != late_.slow) {
-      const std::lock_guard lock(mutex_);
-      ++others_;
-      changed_.notify_all();
-    }
+    HoldUp(at, from);
     return inner_->Receive(at, from, bytes, epoch);
+  }
+  bool receives_on_streams() const override { return inner_->receives_on_streams(); }
+  const std::byte* ReceiveOn(Stream& stream, PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
+    HoldUp(at, from);
+    return inner_->ReceiveOn(stream, at, from, bytes, epoch);
   }
   void Abort() noexcept override {
     {
@@ -57,6 +54,18 @@ class LateTransport final : public Transport {
   bool reusable() const override { return !aborted_ && inner_->reusable(); }
 
  private:
+  void HoldUp(PartId at, PartId from) {
+    if (at == late_.slow) {
+      for (int i = 0; i < late_.yields; ++i) std::this_thread::yield();
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return others_ >= late_.others || aborted_; });
+    } else if (from != late_.slow) {
+      const std::lock_guard lock(mutex_);
+      ++others_;
+      changed_.notify_all();
+    }
+  }
+
   std::unique_ptr<Transport> inner_;
   const SlowPeer late_;
   std::mutex mutex_;
