@@ -9,6 +9,7 @@
 
 #include "chatty/core/bitmap.h"
 #include "chatty/core/hash.h"
+#include "chatty/framework/state.h"
 
 namespace chatty {
 namespace {
@@ -27,7 +28,10 @@ constexpr double kHostSlower = 0.1;                   // share of the run time t
 constexpr double kDeepLevels = 32;                    // fewer cost little in any engine
 constexpr EdgeIndex kDeepEdges = EdgeIndex{1} << 15;  // likewise, of smaller graphs
 constexpr EdgeIndex kWideEdges = EdgeIndex{1} << 20;  // messages of smaller graphs take little time either way
-constexpr double kExponential = 6;                    // a dimension above that of spatial graphs
+// Edges at which following values once pays in spite of the kernel's fixed cost, about half a millisecond on an H200; not
+// with hubs, whose rows a warp walks.
+constexpr EdgeIndex kManyCarried = EdgeIndex{1} << 25;
+constexpr double kExponential = 6;  // a dimension above that of spatial graphs
 
 }  // namespace
 
@@ -104,7 +108,9 @@ double EstimateCutEdges(const Graph& graph, const Partition& partition) {
     for (const VertexId w : graph.out()[v]) cut += partition.Owner(w) != owner ? 1 : 0;
     edges += graph.out_degree(v);
   }
-  return edges == 0 ? 0 : static_cast<double>(graph.edges()) * static_cast<double>(cut) / static_cast<double>(edges);
+  constexpr std::size_t kFew = 64;  // say nothing of the others
+  if (edges < kFew) return static_cast<double>(graph.edges());
+  return static_cast<double>(graph.edges()) * static_cast<double>(cut) / static_cast<double>(edges);
 }
 
 EngineAdvice AdviseEngine(const Graph& graph, const Partition& partition, DeviceKind kind, bool buckets) {
@@ -155,6 +161,14 @@ DeviceAdvice AdviseHostDevices(const Graph& graph, std::size_t devices) {
   const double work_us = static_cast<double>(graph.edges()) / kHostEdgesAUs;
   if (levels * kHostExchangeUs <= kHostSlower * work_us) return {devices, "its levels are few for so many edges"};
   return {1, fmt::format("about {:.0f} levels, each of which costs an exchange, and host devices share the cores", levels)};
+}
+
+std::string AdviseCarrying(const Graph& graph) {
+  if (const double levels = LevelsIfMany(graph); levels > 0) {
+    return fmt::format("rounds would follow improving values through about {:.0f} levels", levels);
+  }
+  const bool has_hubs = graph.edges() > 0 && graph.out_degree(graph.max_degree_vertex()) >= kHubDegree;
+  return !has_hubs && graph.edges() >= kManyCarried ? "rounds would follow improving values along many edges" : "";
 }
 
 }  // namespace chatty

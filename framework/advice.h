@@ -27,8 +27,8 @@ Expansion EstimateExpansionFrom(const Graph& graph, VertexId start, std::size_t 
 /// up to 200,000 edges.
 double LevelsIfMany(const Graph& graph);
 
-/// About how many edges have ends with different owners. Looks at the edges of up to 4,096 vertices. `partition` is of
-/// `graph`.
+/// About how many edges have ends with different owners. Looks at the edges of up to 4,096 vertices; if these are few, says
+/// that all do. `partition` is of `graph`.
 double EstimateCutEdges(const Graph& graph, const Partition& partition);
 
 /// Which engine suits several devices, and the reason.
@@ -58,5 +58,9 @@ DeviceAdvice AdviseDevices(const Graph& graph, std::size_t devices);
 /// The same for host devices, which share the cores: a single device does all the work in the same time, and with several
 /// each level costs a synchronisation. Recommends several if that is a small part of the time.
 DeviceAdvice AdviseHostDevices(const Graph& graph, std::size_t devices);
+
+/// Why a GPU that has the whole graph should relax the edges of a program that carries values from the first frontier on;
+/// empty if its rounds do better. Rounds follow a value each time that it improves.
+std::string AdviseCarrying(const Graph& graph);
 
 }  // namespace chatty

@@ -203,6 +203,10 @@ void PlanFusedOfOne(const Session& session, const ProgramTraits& traits, const R
   if (async && !engine->asynchronous) return none("it works in rounds");
   plan.fused = async ? FusedUse::kWholeRun : FusedUse::kBetweenRounds;
   plan.fused_why = "the device has the whole graph";
+  if (async || !gpu || !traits.carries) return;
+  const std::string why = AdviseCarrying(session.graph());
+  plan.fused_at_once = !why.empty();
+  if (plan.fused_at_once) plan.fused_why += fmt::format("; from the first frontier on: {}", why);
 }
 
 /// Decides who makes rounds and which part of the run a fused engine has.

@@ -59,6 +59,7 @@ struct ProgramPlan {
   std::string why;                       ///< the reason for the engine
   FusedUse fused = FusedUse::kNone;      ///< what a fused engine does
   std::string fused_why;                 ///< the reason for that
+  bool fused_at_once = false;            ///< rounds hand over to it whatever their width
   BuiltDirections directions;            ///< of its adjacencies, and so of its rounds
   FrontierPolicy frontier{};             ///< of its rounds
   BucketPlan buckets;                    ///< of its priorities

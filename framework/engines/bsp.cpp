@@ -271,7 +271,7 @@ class BspRun {
   /// Counts the next round among narrow ones, or none. Returns whether there are enough for the fused engine's terms.
   bool FusedTermsMet(const FusedTerms& terms) {
     narrow_rounds_ = total_.active_edges < terms.narrow_edges ? narrow_rounds_ + 1 : 0;
-    return asynchronous_ || terms.narrow_rounds == 0 || narrow_rounds_ > terms.narrow_rounds;
+    return asynchronous_ || run_.plan.fused_at_once || terms.narrow_rounds == 0 || narrow_rounds_ > terms.narrow_rounds;
   }
 
   /// What a job refers to where all devices make rounds together.

@@ -129,5 +129,24 @@ TEST(DeviceAdvice, HostDevicesShareTheCores) {
   EXPECT_EQ(AdviseHostDevices(Grid(300), 1).devices, 1u);
 }
 
+// Label propagation on an H200: rounds took 100 ms on a random geometric graph of 2^20 vertices, the fused engine 4; on
+// Kronecker 20, 2.5 and 8.
+TEST(AdviseCarrying, ManyLevelsOrManyEdgesWithoutHubs) {
+  const auto made = [](const char* family, int scale, VertexId count) {
+    GeneratorSpec spec;
+    spec.family = family;
+    spec.scale = scale;
+    spec.count = spec.width = spec.height = count;
+    return Generate(spec);
+  };
+  EXPECT_NE(AdviseCarrying(made("grid", 0, 300)).find("levels"), std::string::npos);
+  EXPECT_NE(AdviseCarrying(made("rgg", 15, 1 << 15)).find("levels"), std::string::npos);
+  EXPECT_EQ(AdviseCarrying(made("kron", 14, 0)), "");
+  EXPECT_EQ(AdviseCarrying(made("uniform", 14, 0)), "") << "few levels, and rounds of few edges";
+  EXPECT_EQ(AdviseCarrying(made("star", 0, 200'000)), "");
+  EXPECT_EQ(AdviseCarrying(made("chain", 0, 3)), "");
+  EXPECT_EQ(AdviseCarrying(Graph{}), "");
+}
+
 }  // namespace
 }  // namespace chatty

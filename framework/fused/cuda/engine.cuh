@@ -68,12 +68,7 @@ class Engine final : public FusedEngine {
   }
 
   FusedTerms terms() const override {
-    FusedTerms terms;
-    if (!carries_ || records_.data() == nullptr) {  // else rounds would have to follow each of many values, again and again
-      terms.narrow_rounds = kRelaxPolicy.narrow_rounds;
-      terms.narrow_edges = kRelaxPolicy.narrow_edges;
-    }
-    return terms;
+    return {.narrow_rounds = kRelaxPolicy.narrow_rounds, .narrow_edges = kRelaxPolicy.narrow_edges};
   }
 
   bool Run(FusedRun& run, const WaitContext& context) override {
