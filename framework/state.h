@@ -169,6 +169,12 @@ inline constexpr std::size_t kPendingGroup = 256;  ///< vertices per OrderRef::g
 /// Replaces a pointer to data. Its own type, because two empty members of one type would take space.
 struct NoData {};
 
+/// Owned vertex v as a program sees it.
+CHATTY_FN Vertex VertexAt(const GraphRef& graph, LocalId v) {
+  const EdgeIndex out = graph.out_degrees[v], in = graph.in_degrees[v];
+  return {graph.Global(v), out, in, graph.symmetric ? out : out + in};
+}
+
 /// All data of a step. Passed to kernels by value.
 template <class P>
 struct StateRef {
@@ -206,10 +212,7 @@ struct StateRef {
   CHATTY_FN std::size_t SentWord() const { return graph.owned / 32; }
   CHATTY_FN std::size_t SentWords() const { return bits::Words(graph.local) - SentWord(); }  ///< words of `sent`
 
-  CHATTY_FN Vertex At(LocalId v) const {
-    const EdgeIndex out = graph.out_degrees[v], in = graph.in_degrees[v];
-    return {graph.Global(v), out, in, graph.symmetric ? out : out + in};
-  }
+  CHATTY_FN Vertex At(LocalId v) const { return VertexAt(graph, v); }
 };
 
 }  // namespace chatty
