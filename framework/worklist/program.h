@@ -49,22 +49,23 @@ inline constexpr std::size_t kMaxWorklistMessage = 14;
 ///   filter, or combine the item with others that wait.
 /// - `Message Pack(const Item&) const`: on the sender, once there is room for the message.
 /// - `Item Unpack(const Message&) const`: on the receiver.
-/// - `bool OnReceive(const Item&) const`: on the receiver; applies the item to the device's data, and returns whether it is
-///   work.
+/// - `bool OnReceive(Item&) const`: on the receiver; applies the item to the device's data, and returns whether it is work.
+///   It may change the item to what waits and is processed; a program that does not takes a `const Item&`.
 template <class P>
 concept WorklistProgram = std::is_trivially_copyable_v<typename P::Item> && std::default_initializable<typename P::Item> &&
                           std::is_trivially_copyable_v<typename P::Message> &&
                           std::default_initializable<typename P::Message> &&
                           sizeof(typename P::Message) <= kMaxWorklistMessage&& std::copy_constructible<P>&& requires(
                                                              const P program, const typename P::Item item,
-                                                             const typename P::Message message, std::uint32_t device,
+                                                             typename P::Item received, const typename P::Message message,
+                                                             std::uint32_t device,
                                                              WorklistContext<typename P::Item> context) {
   program.Process(item, context);
   { program.Priority(item) } -> std::convertible_to<double>;
   { program.OnSend(item, device) } -> std::same_as<bool>;
   { program.Pack(item) } -> std::same_as<typename P::Message>;
   { program.Unpack(message) } -> std::same_as<typename P::Item>;
-  { program.OnReceive(item) } -> std::same_as<bool>;
+  { program.OnReceive(received) } -> std::same_as<bool>;
 };
 
 }  // namespace chatty

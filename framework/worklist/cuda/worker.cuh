@@ -113,7 +113,8 @@ class Worker {
   __device__ __forceinline__ void Push(const Item& item) { Put(item, spills_); }
   __device__ __forceinline__ void Send(std::uint32_t device, const Item& item) {
     if (device == a_.team.heap.me) {
-      if (a_.program.OnReceive(item)) Put(item, spills_);
+      Item received = item;
+      if (a_.program.OnReceive(received)) Put(received, spills_);
       return;
     }
     if (!a_.program.OnSend(item, device)) return;
@@ -301,7 +302,7 @@ class Worker {
     const bool mine = reader_.Claim(a_.team, step_, was_idle, &claimed, &from, &entry);
     if (claimed == 0) return false;
     if (mine) {
-      const Item item = a_.program.Unpack(MessageIn<typename P::Message>(entry));
+      Item item = a_.program.Unpack(MessageIn<typename P::Message>(entry));
       if (a_.program.OnReceive(item)) Put(item, spills);
     }
     TakeFilled();

@@ -115,7 +115,8 @@ class Worker {
 
   void SendTo(std::uint32_t device, const Item& item) {
     if (device == team_.heap.me) {
-      if (program_.OnReceive(item)) Put(item);
+      Item received = item;
+      if (program_.OnReceive(received)) Put(received);
       return;
     }
     if (!program_.OnSend(item, device)) return;
@@ -162,7 +163,7 @@ class Worker {
       team_.CountReceived(some, was_idle && !any);
       any = true;
       for (std::uint32_t k = 0; k < some; ++k) {
-        const Item item = program_.Unpack(MessageIn<typename P::Message>(entries[k]));
+        Item item = program_.Unpack(MessageIn<typename P::Message>(entries[k]));
         if (program_.OnReceive(item)) Put(item);
       }
     }
