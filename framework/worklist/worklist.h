@@ -1,7 +1,8 @@
 /// \file
 /// Groute's distributed worklist with soft priority (Ben-Nun et al., PPoPP'17), for programs of their own kind. A user gives
 /// items, a function that processes one, and a function for each way of an item between devices. Vertex programs need none
-/// of this: `--execution async` on several devices is a worklist of vertices (framework/fused/).
+/// of this: `--execution async` on several devices is a worklist of vertices (framework/fused/). For users who change parts
+/// of that, worklist/vertex_program.h derives these functions from a vertex program.
 ///
 /// An item goes through a ring of its receiver (comm/symmetric/ring.h), and the devices agree on priorities and on the end
 /// as framework/fused/team.h says. Workers are threads of host devices (worklist/host/), or warps of GPUs (worklist/cuda/).
