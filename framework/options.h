@@ -127,7 +127,7 @@ struct RunOptions {
   /// fused engines make without the host are reported at their end. `async` on several devices has no rounds and reports
   /// nothing, also where kAuto takes it: on_round does not change the engine.
   std::function<void(const RoundProgress&)> on_round{};
-  /// With on_round, the host drives rounds of any width, which a GPU's kernel would else make (RowOptions::wide_rounds).
+  /// With on_round, the host drives rounds of any width, which kernels of GPUs would else make (RowOptions::wide_rounds).
   /// false: the plan is that of a run without on_round, and on_round does not get the rounds of such a kernel.
   bool reports_each_round = true;
 };

@@ -154,8 +154,13 @@ EngineAdvice AdviseRun(Session& session, const RunOptions& options, const Progra
   return AdviseEngine(session.graph(), session.partition(), kind, buckets);
 }
 
-/// Whether kernels make rounds of any width, if they need not be reported. Those of several GPUs make narrow rounds, too.
+/// Whether kernels make rounds of any width, if they need not be reported. Those of several GPUs make narrow rounds, too,
+/// and decide alike only if they compute alike.
 bool MakesWideRounds(const Session& session, const ProgramTraits& traits, const ProgramPlan& plan) {
+  const int architecture = session.device(0).info().compute_capability;
+  for (std::size_t d = 1; d < session.device_count(); ++d) {
+    if (session.device(d).info().compute_capability != architecture) return false;
+  }
   return (session.device_count() == 1 || plan.rows.rounds_together) && session.device(0).kind() == DeviceKind::kCuda &&
          traits.gpu_fused && traits.gpu_fused->wide_rounds && plan.engine == EngineKind::kBsp && plan.directions.push;
 }

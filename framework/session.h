@@ -91,9 +91,9 @@ class Job {
   std::vector<std::unique_ptr<StepSet>> steps_;
   std::vector<UnionMap> unions_;  // one per device, if broadcasts are possible
   RunPaths paths_;
-  std::unique_ptr<fused::Team> team_;               // of a fused run of all devices
+  std::unique_ptr<fused::Team> team_;           // of a fused run of all devices
+  std::unique_ptr<fused::WideTeam> wide_team_;  // of rounds of any width; kernels write to it until rounds_team_ has ended
   std::unique_ptr<fused::RoundsTeam> rounds_team_;  // of rounds that all devices make together
-  std::unique_ptr<fused::WideTeam> wide_team_;      // of such rounds of any width
   std::unique_ptr<NcclState> sums_;                 // for the control plane; null where counters go through host memory
   RunRecord last_;
 };

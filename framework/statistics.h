@@ -82,7 +82,7 @@ struct RunStatistics {
   /// the levels that these steps followed, perhaps a few more than the answer has; with a Priority, it counts the steps.
   /// Exact rounds of few vertices in a resident kernel are a step each.
   std::uint32_t fused_steps = 0;
-  std::uint32_t wide_rounds = 0;    ///< rounds that a GPU's kernel made whatever their width: see RowOptions::wide_rounds
+  std::uint32_t wide_rounds = 0;    ///< rounds that kernels of GPUs made whatever their width: see RowOptions::wide_rounds
   std::uint64_t edges_touched = 0;  ///< edges that any round read
   /// Vertices that an update changed, summed over rounds. Of fused runs, and with buckets on one host device without a
   /// trace: changes of a vertex by a message.

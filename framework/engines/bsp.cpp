@@ -65,6 +65,8 @@ class BspRun {
   void Run() {
     round_.vertices = run_.me.graph->ref().vertices;
     round_.gauss_seidel = parts_ == 1 && options_.direction != Direction::kPush && steps_.AllowsGaussSeidel();
+    const bool is_anew = run_.rounds_team != nullptr && run_.rounds_team->epoch(rank_) == 0;
+    if (is_anew) steps_.fused()->Forget();
     program_.ResetGlobal(round_.global);
     Span phase(track_, nullptr, spans::kPhase);
     if (!RunWide(/*begins=*/true)) {
@@ -288,6 +290,7 @@ class BspRun {
     job.epoch = run_.rounds_team->epoch(rank_);
     job.traffic = share.traffic;
     job.own_active_vertices = mine_.active_vertices;
+    job.own_active_edges = mine_.active_edges;
     if (run_.wide_team != nullptr) job.halo_bits = run_.wide_team->peers(rank_);
   }
   /// After the job. Counts what this device's kernel has sent to each other device.

@@ -69,7 +69,8 @@ struct FusedRun {
   std::uint32_t epoch = 0;                     ///< RoundsTeam::epoch, before and after
   std::span<fused::TeamTraffic> traffic;       ///< one a device: gets what this device has sent
   const fused::HaloBits* halo_bits = nullptr;  ///< of rounds of any width: WideTeam::peers
-  std::uint64_t own_active_vertices = 0;       ///< before: those of `active_vertices` that are this device's
+  /// Before: those of `active_vertices` and of `ahead.active_edges` that are this device's.
+  std::uint64_t own_active_vertices = 0, own_active_edges = 0;
   /// @}
   /// @{
   /// The state before and after.
@@ -111,6 +112,8 @@ class FusedEngine {
  public:
   virtual ~FusedEngine() = default;
   virtual FusedTerms terms() const { return {}; }  ///< when rounds should hand over
+  /// After a failed run: forgets what runs have taught, which the devices of a team may not have in common any more.
+  virtual void Forget() {}
   /// Runs until nothing is active or a limit of `run` is reached, and waits. Returns false without any work if rounds suit
   /// this run better. Throws DeviceError, AbortedError, TimeoutError and what the program throws.
   virtual bool Run(FusedRun& run, const WaitContext& context) = 0;

@@ -122,14 +122,16 @@ std::optional<std::uint64_t> RoundsTeam::LastSums(std::size_t from, std::size_t 
 std::string RoundsTeam::DescribeWideWait(std::size_t index) {
   const std::string me = heap_.device(index).label();
   std::string late;
-  bool begun = false;
+  bool answers = false, begun = false;
   for (std::size_t i = 1; i < size(); ++i) {
     const std::size_t d = (index + i) % size();
     const std::optional<std::uint64_t> mine = LastSums(index, d), theirs = LastSums(d, index);
+    answers = answers || mine;
     begun = begun || (mine && *mine > epochs_[index].value);
     if (mine && theirs && *theirs >= *mine) continue;
     late += fmt::format("{}{}", late.empty() ? "" : ", ", heap_.device(d).label());
   }
+  if (!answers) return fmt::format("{} waited at a barrier for {}, which do not answer", me, late);
   if (!begun) return fmt::format("the kernel of {} itself has not reached a barrier", me);
   if (late.empty()) return fmt::format("{} has not reached the barrier of all others", me);
   return fmt::format("{} waited at a barrier for {}", me, late);

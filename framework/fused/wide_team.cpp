@@ -107,6 +107,7 @@ WideTeam::WideTeam(std::span<Device* const> devices, std::span<const Subgraph> p
       bits.border.rank = bits.border.mask + mine.border_words;
       bits.border.first = bits.border.rank + mine.border_words;
       bits.border.entries = static_cast<std::uint32_t>(mine.border_words);
+      bits.border.vertices = static_cast<LocalId>(parts[me].border[peer].size());
     }
     Device& device = *devices_[me];
     device.MakeCurrent();

@@ -16,17 +16,18 @@
 ///   vertices with messages are updated: the next frontier
 ///   barrier over all GPUs, which carries the round's counters: all GPUs have the same sums, and so decide alike
 ///
-/// A barrier over GPUs: all blocks arrive at words of their own GPU. One warp of the first block awaits them, stores its
-/// GPU's counters with the barrier's number at each other GPU, and polls for theirs. Then it releases its GPU's blocks by a
-/// word that says whether the run has failed. So all blocks of a GPU leave together, and no wait of theirs needs to know of
-/// other GPUs. The alternative, in which all blocks look at all GPUs' words, is for rounds of microseconds (rounds_team.h).
+/// A barrier over GPUs: all blocks arrive at words of their own GPU. One warp of the first block awaits them, stores the
+/// barrier's number, with its GPU's counters if they are wanted, at each other GPU, and polls for theirs. Then it releases
+/// its GPU's blocks by a word that says whether the run has failed. So all blocks of a GPU leave together, and no wait of
+/// theirs needs to know of other GPUs. The alternative, in which all blocks look at all GPUs' words, is for rounds of
+/// microseconds (rounds_team.h).
 ///
 /// Memory orders (PTX): blocks arrive by `red.release.gpu`, and the warp polls by `ld.acquire.gpu`, then calls
 /// `fence.acq_rel.sys`, which orders what all blocks have stored at other GPUs before the stores of the counters (causality
-/// order is transitive over scopes). An entry of counters is one store of 16 bytes with the barrier's number. The warp calls
-/// the fence again behind its polls, and releases by `st.release.gpu`, which each block's first thread polls by
-/// `ld.acquire.gpu`. Entries of two barriers take turns: a GPU writes those of barrier e + 2 after all have arrived at e +
-/// 1, where their warps had read those of e.
+/// order is transitive over scopes). An entry of counters is one store of 16 bytes with the barrier's number. The lanes call
+/// the fence again behind their polls and meet (`bar.warp.sync`), and one of them releases by `st.release.gpu`, which each
+/// block's first thread polls by `ld.acquire.gpu`. Entries of two barriers take turns: a GPU writes those of barrier e + 2
+/// after all have arrived at e + 1, where their warps had read those of e.
 #pragma once
 
 #include <cstddef>
@@ -48,6 +49,7 @@ struct BorderWords {
   const std::uint32_t* rank = nullptr;         ///< vertices of the border in words before
   const std::uint32_t* first = nullptr;        ///< of each kChunk vertices of the border: the entry that has the first
   std::uint32_t entries = 0;
+  LocalId vertices = 0;  ///< of the border
 };
 
 /// Another device, as a device sees it: where their bits go, and where that device's come. All are addresses that the

@@ -109,6 +109,10 @@ class WideRoundsTest : public testing::TestWithParam<const char*> {
       EXPECT_EQ(host.statistics.wide_rounds, 0u);
       const bool makes = HasKernel() && direction != Direction::kPull && kernel.statistics.rounds > 0;
       EXPECT_EQ(kernel.statistics.wide_rounds > 0, makes);
+      for (const PairStatistics& pair : kernel.statistics.pairs) {
+        EXPECT_LE(pair.messages, pair.messages_before);
+        EXPECT_EQ(pair.messages == 0, pair.bytes == 0);
+      }
       // Other kernels push narrow rounds, whatever the host would have done. And a pull of a hub's row ends where the first
       // of several blocks finds a source.
       if (kernel.statistics.fused_steps > 0 || graph.out().degree(graph.max_degree_vertex()) >= kHubDegree) continue;

@@ -86,8 +86,8 @@ class GridBarrier {
 };
 
 /// A block's view of the barriers of a grid with several blocks a multiprocessor. Additions to one word are serial, some 12
-/// ns each, so blocks share a few words; one warp of each block polls these, a lane each. All threads have one and call Sync
-/// together.
+/// ns each, so blocks share a few words; one warp of each block polls these, a lane each. All threads have one and call
+/// Sync, or Arrive, together.
 class PlainGridBarrier {
  public:
   /// `barriers`: at how many the blocks have met since the words were zero.

@@ -49,6 +49,8 @@ class TeamRoundsEngine final : public FusedEngine {
     return terms;
   }
 
+  void Forget() override { idle_calls_ = 0; }
+
   /// The devices have the same sums, and so all run or none.
   bool Run(FusedRun& run, const WaitContext& context) override {
     if (run.rounds_team == nullptr || run.form == Form::kAll || run.asynchronous || state_.ref().asynchronous ||

@@ -30,7 +30,7 @@
 
 namespace chatty::fused::cuda {
 
-/// Where rounds stand between two of them: sums of all GPUs, but for the frontier's form, which is this one's.
+/// Where rounds stand between two of them: sums of all GPUs, but for the frontier, which is this one's.
 struct WideProgress {
   DirectionChooser chooser;
   Ahead ahead;
@@ -50,7 +50,7 @@ struct WideRound {
   bool converts = false;  ///< after the frontier has changed its form
   bool queues = false;    ///< a push lists its targets
   bool slices = false;    ///< some rows may be cut into slices
-  bool is_a_hub = false;  ///< the frontier is one hub
+  bool is_a_hub = false;  ///< this GPU's frontier is one vertex, perhaps a hub
 };
 
 /// The kernel's result, in mapped host memory.
@@ -173,7 +173,10 @@ class WideRun {
     if (a_.skips_last_round && p.ahead.candidate_edges == 0) {
       ++(next.pull ? p.pull_rounds : p.push_rounds);
       p.active_vertices = p.ahead.active_edges = 0;
-      if constexpr (kSeveral) peers_.share().active_vertices = peers_.share().active_edges = 0;
+      if constexpr (kSeveral) {
+        peers_.share().active_vertices = peers_.share().active_edges = 0;
+        peers_.share().skips = true;
+      }
       next.ends = true;
       return next;
     }

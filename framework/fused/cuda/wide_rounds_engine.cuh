@@ -74,12 +74,15 @@ class WideRoundsEngine final : public FusedEngine {
     a.team.epoch = run.epoch;
     a.team.stops = run.stop->stop_requested();
     a.team.share.active_vertices = run.own_active_vertices;
+    a.team.share.active_edges = run.own_active_edges;
     Launch(&WideRoundsTogether<P>, blocks(run.sharing), run.sharing > 1, run, a, context);
+    run.begins = run.begins && report_[0].failed && kernel_.words()[1] == 0;  // as in Launch
     if (report_[0].failed) ThrowAborted(context, "rounds of all devices together");
-    // The rounds' messages are checked afterwards: a wrong one fails the run.
+    // The rounds' messages are checked afterwards, without their active vertices: a wrong one fails the run.
     if (a.begins) state_.ForgetRoundMessages();
     RoundOf<P> round = run.round.As<GlobalOf<P>>();
-    const std::uint32_t rounds = report_[0].progress.push_rounds + report_[0].progress.pull_rounds;
+    const WideProgress& made = report_[0].progress;
+    const std::uint32_t rounds = made.push_rounds + made.pull_rounds - (report_[0].share.skips ? 1 : 0);
     for (std::uint32_t i = 0; i < rounds; ++i, ++round.index) state_.CheckRoundMessage(round);
     run.epoch = report_[0].epoch;
     std::copy_n(traffic_->data(), run.traffic.size(), run.traffic.begin());

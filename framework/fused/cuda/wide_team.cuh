@@ -21,6 +21,7 @@ namespace chatty::fused::cuda {
 struct WideShare {
   std::uint64_t active_vertices = 0, active_edges = 0;
   std::int64_t candidate_edges = 0;  ///< by how much they have changed since the kernel began
+  bool skips = false;                ///< the last round has been counted without being made
 };
 
 /// What the kernel gets of the other GPUs, by value.
@@ -60,6 +61,7 @@ class WidePeers {
       __syncwarp();
       Lead<kSums>(control, barrier.barriers());
     }
+    if constexpr (kSums) pulls_ = false;
     bool failed = false;
     if (threadIdx.x == 0) {
       unsigned long long word;
@@ -153,15 +155,15 @@ class WidePeers {
 
   /// Sends the frontier's bits of border vertices to the GPUs that have them in their halo, and clears the halo's bits here.
   template <class P>
-  __device__ void SendFrontier(const steps::cuda::Grid& grid, const StateRef<P>& s) const {
+  __device__ void SendFrontier(const steps::cuda::Grid& grid, const StateRef<P>& s) {
     steps::cuda::ClearActive(grid, s, /*halo_only=*/true);
     for (std::uint32_t peer = 0; peer < s.graph.parts; ++peer) {
       const LocalId size = s.border.begin[peer + 1] - s.border.begin[peer];
       if (peer == s.graph.part || size == 0) continue;
       const std::uint32_t sent = SendBorder(grid, s.active, a_.peers[peer], size);
       steps::cuda::AddFromBlock(&s.control->buffer_count[peer], sent);
-      if (steps::cuda::IsFirst(grid)) AddBytes(peer, bits::Words(size) * sizeof(std::uint32_t));
     }
+    pulls_ = true;
   }
 
   /// The halo's bits that the others have sent join the frontier's.
@@ -299,10 +301,7 @@ class WidePeers {
     chatty::detail::FenceAcqRel();
     for (std::uint32_t peer = Lane(); peer < heap.size; peer += 32) {
       if (peer != heap.me) StoreSums<kSums>(peer, mine);
-      if constexpr (kSums) {
-        a_.words->traffic[peer].messages += atomics::Load(&control.control.buffer_count[peer]);
-        a_.words->traffic[peer].before += atomics::Load(&control.control.raw_messages[peer]);
-      }
+      if constexpr (kSums) CountTraffic(peer, control.control);
     }
     WideSums sums;
     bool failed = false;
@@ -314,11 +313,21 @@ class WidePeers {
       Add(&sums, theirs);
     }
     chatty::detail::FenceAcqRel();
+    __syncwarp();  // before one lane releases what all have polled
     for (unsigned d = 16; d > 0; d /= 2) Add(&sums, Shuffled(sums, d));
     if (Lane() == 0) {
       if constexpr (kSums) a_.words->sums = sums;
       StoreRelease(&a_.words->released, barrier << 1 | (failed ? 1 : 0));
     }
+  }
+
+  /// Counts what a round has sent to another GPU. A pull sends changed vertices, one by one as before.
+  __device__ void CountTraffic(std::uint32_t peer, const Control& control) const {
+    TeamTraffic& traffic = a_.words->traffic[peer];
+    const std::uint64_t sent = atomics::Load(&control.buffer_count[peer]);
+    traffic.messages += sent;
+    traffic.before += pulls_ ? sent : atomics::Load(&control.raw_messages[peer]);
+    if (pulls_ && sent != 0) AddBytes(peer, bits::Words(a_.peers[peer].border.vertices) * sizeof(std::uint32_t));
   }
 
   /// Polls until arrived() is true of all lanes of the warp. Returns false if the run has failed.
@@ -378,6 +387,7 @@ class WidePeers {
   const WideTeamRef& a_;
   WideShare& share_;
   std::uint32_t epoch_;
+  bool pulls_ = false;  // the round is a pull that has sent its frontier
 };
 
 }  // namespace detail
