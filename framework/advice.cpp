@@ -30,7 +30,7 @@ constexpr EdgeIndex kDeepEdges = EdgeIndex{1} << 15;  // likewise, of smaller gr
 constexpr EdgeIndex kWideEdges = EdgeIndex{1} << 20;  // messages of smaller graphs take little time either way
 // Edges at which following values once pays in spite of the kernel's fixed cost, about half a millisecond on an H200; not
 // with hubs, whose rows a warp walks.
-constexpr EdgeIndex kManyCarried = EdgeIndex{1} << 25;
+constexpr EdgeIndex kManyCarried = EdgeIndex{1} << 24;
 constexpr double kExponential = 6;  // a dimension above that of spatial graphs
 
 }  // namespace
