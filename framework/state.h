@@ -212,7 +212,10 @@ struct StateRef {
   CHATTY_FN std::size_t SentWord() const { return graph.owned / 32; }
   CHATTY_FN std::size_t SentWords() const { return bits::Words(graph.local) - SentWord(); }  ///< words of `sent`
 
-  CHATTY_FN Vertex At(LocalId v) const { return VertexAt(graph, v); }
+  CHATTY_FN Vertex At(LocalId v) const {  // not VertexAt: gcc 12 then has a tenth more instructions in PageRank
+    const EdgeIndex out = graph.out_degrees[v], in = graph.in_degrees[v];
+    return {graph.Global(v), out, in, graph.symmetric ? out : out + in};
+  }
 };
 
 }  // namespace chatty

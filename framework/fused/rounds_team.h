@@ -76,10 +76,11 @@ inline constexpr std::size_t kTeamEntryBytes = 16;
 
 /// A GPU's counters of a round of any width: see fused/wide_team.h. Sums of all GPUs are of the same type.
 struct WideSums {
-  std::uint64_t active_vertices = 0, active_edges = 0;
+  std::uint64_t active_vertices = 0;  ///< that the round has changed
+  std::uint64_t active_edges = 0;     ///< from these
   std::uint64_t candidate_edges = 0;  ///< their change, in two's complement
-  std::uint64_t edges_touched = 0;
-  std::uint64_t stops = 0;  ///< GPUs whose hosts have asked for a stop
+  std::uint64_t edges_touched = 0;    ///< that the round has read
+  std::uint64_t stops = 0;            ///< GPUs whose hosts have asked for a stop
 };
 /// Entries of 16 bytes for WideSums, each of which has the number of its barrier.
 inline constexpr std::size_t kWideEntries = sizeof(WideSums) / sizeof(std::uint64_t);

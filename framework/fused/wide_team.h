@@ -48,8 +48,8 @@ struct BorderWords {
   const std::uint32_t* mask = nullptr;         ///< vertices of the word that are in the border; not 0
   const std::uint32_t* rank = nullptr;         ///< vertices of the border in words before
   const std::uint32_t* first = nullptr;        ///< of each kChunk vertices of the border: the entry that has the first
-  std::uint32_t entries = 0;
-  LocalId vertices = 0;  ///< of the border
+  std::uint32_t entries = 0;                   ///< of word, mask and rank
+  LocalId vertices = 0;                        ///< of the border
 };
 
 /// Another device, as a device sees it: where their bits go, and where that device's come. All are addresses that the

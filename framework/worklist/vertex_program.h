@@ -95,9 +95,16 @@ struct VertexItems {
   Value* values = nullptr;            ///< by owned vertex
   MessageSlot* messages = nullptr;    ///< by halo vertex, the best that was sent; with a Consume by local vertex, what waits
   const LocalId* at_owner = nullptr;  ///< by halo vertex, its number at its owner
-  RoundOf<P> round{};                 ///< what members see: always the first
   /// By owned vertex, if the program has a Data.
-  [[no_unique_address]] std::conditional_t<Traits<P>::kHasData, const DataOf<P>*, NoData> data{};
+  std::conditional_t<Traits<P>::kHasData, const DataOf<P>*, NoData> data{};
+
+  /// What the vertex program's members see: always the first. Not a member, nor is `data` one without an address of its own:
+  /// nvcc 13 places what follows an object with such members differently in kernels and on the host.
+  CHATTY_FN RoundOf<P> FirstRound() const {
+    RoundOf<P> round{};
+    round.vertices = graph.vertices;
+    return round;
+  }
 
   /// @{
   /// As of WorklistProgram.
@@ -111,7 +118,7 @@ struct VertexItems {
     for (EdgeIndex e = rows.offsets[item.vertex]; e < end; ++e) {
       const LocalId target = rows.neighbours[e];
       const Edge<WeightOf<P>> edge{source, graph.Global(target), rows.template weight<WeightOf<P>>(e)};
-      const MessageSlot slot = SlotOf(CallComputeScatter(program, shared, edge, round));
+      const MessageSlot slot = SlotOf(CallComputeScatter(program, shared, edge, FirstRound()));
       context.Send(target < graph.owned ? graph.part : graph.HaloOwner(target), {target, BitsOf(slot)});
     }
   }
@@ -180,9 +187,9 @@ struct VertexItems {
 
   CHATTY_FN bool Update(LocalId v, Value& value, const MessageOf<P>& message) const {
     if constexpr (kUpdateTakesData<P>) {
-      return CallUpdateStatus(program, value, message, VertexAt(graph, v), round, data[v]);
+      return CallUpdateStatus(program, value, message, VertexAt(graph, v), FirstRound(), data[v]);
     } else {
-      return CallUpdateStatus(program, value, message, VertexAt(graph, v), round);
+      return CallUpdateStatus(program, value, message, VertexAt(graph, v), FirstRound());
     }
   }
   /// Applies an item's message to its vertex, and gives the item the new value. Returns whether there is one. A value that
@@ -289,7 +296,6 @@ class VertexWorklist {
       items.values = memory.values.data();
       items.messages = memory.messages.data();
       items.at_owner = memory.at_owner.data();
-      items.round.vertices = session.graph().vertices();
       if constexpr (Traits<P>::kHasData) items.data = memory.data.data();
       CopyIn(device, memory.at_owner, NumbersAtOwners(d));
       CopyIn(device, memory.data, OwnData(d));
@@ -314,7 +320,7 @@ class VertexWorklist {
   Array<OutputOf<P>> Output() const {
     const VertexId vertices = session_->graph().vertices();
     const P& program = programs_[0].program;
-    const RoundOf<P> first = programs_[0].round;
+    const RoundOf<P> first = programs_[0].FirstRound();
     RoundOf<P> last = first;
     Array<Value> values(vertices);
     for (std::size_t d = 0; d < parts_.size(); ++d) {
@@ -394,9 +400,9 @@ class VertexWorklist {
         values.push_back(items.program.InitVertex(vertex));
       }
       if constexpr (Traits<P>::kIsActiveTakesData) {
-        active = CallIsActive(items.program, values[v], items.round, data_[vertex.id]);
+        active = CallIsActive(items.program, values[v], items.FirstRound(), data_[vertex.id]);
       } else if constexpr (Traits<P>::kHasIsActive) {
-        active = CallIsActive(items.program, values[v], items.round);
+        active = CallIsActive(items.program, values[v], items.FirstRound());
       }
       if (active) seeds->push_back({v, atomics::BitCast<typename VertexItems<P>::ValueWord>(values[v])});
     }
