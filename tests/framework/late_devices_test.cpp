@@ -20,15 +20,16 @@ namespace {
 
 /// Lets deadlines pass until nobody looks at the clock any more, after somebody has waited: all have given up.
 void HoldUntilGivenUp(std::uint32_t* hold) {
-  constexpr int kQuiet = 100, kMost = 12000;  // looks, 5 ms apart
-  std::uint64_t before = waits::Looks();
-  bool waited = false;
+  constexpr int kQuiet = 150, kMost = 12000;  // looks, 5 ms apart
+  const std::uint64_t first = waits::Looks();
+  std::uint64_t before = first;
+  bool waited = false;  // who gives up has looked when it began to wait, and once more
   int quiet = 0;
   for (int i = 0; i < kMost && (!waited || quiet < kQuiet); ++i) {
     waits::Advance(2 * kLateDeadline);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     const std::uint64_t now = waits::Looks();
-    waited = waited || now > before + 8;
+    waited = waited || now > first + 1;
     quiet = now == before ? quiet + 1 : 0;
     before = now;
   }
