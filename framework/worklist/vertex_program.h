@@ -299,7 +299,11 @@ class VertexWorklist {
       if constexpr (Traits<P>::kHasData) items.data = memory.data.data();
       CopyIn(device, memory.at_owner, NumbersAtOwners(d));
       CopyIn(device, memory.data, OwnData(d));
-      programs_.push_back(Items{items});
+      if constexpr (std::is_same_v<Items, VertexItems<P>>) {
+        programs_.push_back(items);
+      } else {
+        programs_.push_back(Items{{items}});
+      }
       memory_.push_back(std::move(memory));
     }
   }

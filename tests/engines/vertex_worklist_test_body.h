@@ -219,7 +219,7 @@ TEST_P(VertexWorklistTest, ResidualsAreTakenOnce) {
   for (const auto& [name, graph] : graphs) {
     SCOPED_TRACE(name);
     Session session = Open(graph, ++turn);
-    const auto check = [&](const Array<float>& ranks) {
+    const auto check = [&graph = graph](const Array<float>& ranks) {
       const Verdict verdict = PageRankPush{}.Verify(graph, ranks.span(), {});
       EXPECT_TRUE(graph.vertices() == 0 || verdict) << verdict.message;
     };
