@@ -126,7 +126,7 @@ std::string Team::DescribeWait(std::size_t index) {
 }
 
 std::exception_ptr Team::FailureOf(std::size_t index) noexcept {
-  const std::exception_ptr failure = std::current_exception();
+  std::exception_ptr failure = std::current_exception();
   try {
     std::rethrow_exception(failure);
   } catch (const TimeoutError& error) {
