@@ -85,7 +85,7 @@ class DeviceRun {
       kernel_.Await(&terms_.stop, {.timeout = terms_.timeout});
     } catch (...) {
       chatty::detail::StoreRelaxed(team.heap.abort, 1u);
-      const std::exception_ptr failure = team_.FailureOf(index_);  // before kernels that end change what it says
+      const std::exception_ptr failure = team_.FailureOf(index_);  // while the kernels, which end now, still say it
       try {
         device_.stream().Synchronize();  // the kernel still uses this object's memory
       } catch (const Error&) {           // a lost device uses nothing
