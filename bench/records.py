@@ -129,7 +129,7 @@ def _run(path: str, entry: dict) -> Run:
 
 
 def _of_compare(path: str, content: dict) -> Record:
-    """The results of `chatty compare`, which keep the shortest and the longest trial and not the others."""
+    """The results of `chatty compare`. Those of the first schema have no trials but the shortest and the longest one."""
     machine, chatty = content.get("machine") or {}, content.get("chatty") or {}
     names = [
         device.get("name", "")
@@ -154,16 +154,19 @@ def _of_compare(path: str, content: dict) -> Record:
             for key in ("execution", "partition", "comm")
             if entry.get(key, "none") not in ("none", "edge-balanced")
         ]
+        time = entry.get("time", entry)
+        verified = (entry.get("verification") or {}).get("passed", entry.get("verified"))
         run = Run(
             graph=entry["graph"],
             devices=str(entry["devices"]),
             program=entry["program"],
             row=", ".join([entry["program"], *what]),
-            failed=entry.get("outcome") != "ok" or entry.get("verified") is False,
-            median=entry.get("median_ms"),
+            failed=entry.get("outcome") != "ok" or verified is False,
+            median=time.get("median_ms"),
+            trials=time.get("trials_ms") or None,
         )
         if not run.failed:
-            run.range = (entry["min_ms"], entry["max_ms"])
+            run.range = (time["min_ms"], time["max_ms"])
         record.runs.append(run)
     return record
 

@@ -177,6 +177,30 @@ class CompareTest(Scratch):
         self.assertEqual((status, out), (2, ""))
         self.assertIn("no run in common", err)
 
+    def test_results_of_chatty_compare_with_their_trials(self):
+        def result(middle, passed=True):
+            trials = [middle - 1, middle, middle + 2, middle, middle - 1, middle + 1]
+            measurement = {
+                "graph": "k",
+                "program": "bfs",
+                "devices": 2,
+                "comm": "ring",
+                "execution": "bsp",
+                "partition": "edge-balanced",
+                "outcome": "ok",
+                "time": {"median_ms": middle, "min_ms": min(trials), "max_ms": max(trials), "trials_ms": trials},
+                "verification": {"passed": passed, "message": "as expected" if passed else "wrong"},
+            }
+            return {"started": "2030-01-01", "machine": {"processor": "p", "threads": 2}, "measurements": [measurement]}
+
+        a = self.put("a.json", result(100))
+        _, out, _ = call("--compare", a, self.put("b.json", result(90)))
+        self.assertIn("FASTER", out.splitlines()[3])
+        _, out, _ = call("--compare", a, self.put("b.json", result(90, passed=False)))
+        self.assertIn("FAILED (in B)", out)
+        run = records.load(a).runs[0]
+        self.assertEqual((run.row, run.median, len(run.trials)), ("bfs, bsp, ring", 100, 6))
+
     def test_a_median_that_is_not_the_trials_is_refused(self):
         run = entry(around(100))
         run["record"]["time"]["median_ms"] = 99.0
