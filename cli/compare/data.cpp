@@ -228,6 +228,7 @@ RunStatistics StatisticsFrom(const Json& json) {
   s.pull_rounds = json.at("pull_rounds");
   s.gauss_seidel_rounds = json.value("gauss_seidel_rounds", 0u);
   s.fused_steps = json.value("fused_steps", 0u);
+  s.wide_rounds = json.value("wide_rounds", 0u);
   s.edges_touched = json.at("edges_touched");
   s.vertices_updated = json.at("vertices_updated");
   for (const Ended ended : {Ended::kConverged, Ended::kLimit, Ended::kMaxRounds, Ended::kStopped, Ended::kFailed}) {

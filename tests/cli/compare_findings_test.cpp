@@ -16,6 +16,24 @@
 namespace chatty::cli {
 namespace {
 
+TEST(CompareData, StatisticsComeBackFromTheirRecord) {
+  RunStatistics s;
+  s.execution = "bsp";
+  s.transport = "p2p-direct";
+  std::uint32_t next = 3;
+  for (std::uint32_t* const count :
+       {&s.rounds, &s.phases, &s.push_rounds, &s.pull_rounds, &s.gauss_seidel_rounds, &s.fused_steps, &s.wide_rounds}) {
+    *count = next++;
+  }
+  s.edges_touched = 1000;
+  s.vertices_updated = 100;
+  s.ended = Ended::kMaxRounds;
+  s.devices.push_back({"cuda:0", 10, 3, 1, 0.5});
+  s.pairs.push_back({0, 1, 500, 100, 4000});
+  EXPECT_EQ(ToJson(StatisticsFrom(ToJson(s))), ToJson(s));
+  EXPECT_EQ(ToJson(s).at("wide_rounds"), 9);
+}
+
 TEST(CompareFindings, RegretIsAgainstTheBestRightFixedPath) {
   Comparison comparison;
   comparison.measurements = {
