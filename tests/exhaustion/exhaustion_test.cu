@@ -2,6 +2,7 @@
 // runs.
 #include <cuda_runtime_api.h>
 
+#include "chatty/core/bytes.h"
 #include "sweep.h"
 
 namespace chatty::test {
@@ -187,7 +188,7 @@ TEST(CudaExhaustionOfTheDevice, AnAllocationThatTheGpuRefusesIsForgottenOnceTold
       ADD_FAILURE() << too_much << " bytes were granted";
     } catch (const OutOfMemoryError& error) {
       EXPECT_NE(std::string(error.what()).find("cuda:0"), std::string::npos) << error.what();
-      EXPECT_NE(std::string(error.what()).find(std::to_string(too_much)), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find(ExactBytes(too_much)), std::string::npos) << error.what();
     }
     EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
     const Buffer<std::byte> some(*device, 1000);
