@@ -40,9 +40,10 @@ struct Round {
   VertexId vertices = 0;      ///< of the whole graph
   std::uint64_t active = 0;   ///< vertices that the last UpdateStatus sweep changed, on all devices; in EndRound
   bool gauss_seidel = false;  ///< messages may come from values of this very round: AllowsGaussSeidel
-  std::array<double, 5> kept{};      ///< what EndRound left there last, for itself and all that sees later rounds
-  [[no_unique_address]] G global{};  ///< Measure of all vertices after the last sweep (before round 0: after InitVertex);
-                                     ///< with Hints::measure_when_quiet G{} as long as any is active
+  std::array<double, 5> kept{};  ///< what EndRound left there last, for itself and all that sees later rounds
+  /// Measure of all vertices after the last sweep (before round 0: after InitVertex). With Hints::measure_when_quiet G{} as
+  /// long as any is active. It has an address of its own where G is empty: see CheckParameters in core/launch.cuh.
+  G global{};
 };
 
 /// How messages to one vertex combine. A message equal to the reduction's identity has no effect: UpdateStatus may or may

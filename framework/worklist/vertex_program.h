@@ -95,11 +95,10 @@ struct VertexItems {
   Value* values = nullptr;            ///< by owned vertex
   MessageSlot* messages = nullptr;    ///< by halo vertex, the best that was sent; with a Consume by local vertex, what waits
   const LocalId* at_owner = nullptr;  ///< by halo vertex, its number at its owner
-  /// By owned vertex, if the program has a Data.
+  /// By owned vertex, if the program has a Data. Else with an address of its own: see CheckParameters in core/launch.cuh.
   std::conditional_t<Traits<P>::kHasData, const DataOf<P>*, NoData> data{};
 
-  /// What the vertex program's members see: always the first. Not a member, nor is `data` one without an address of its own:
-  /// nvcc 13 places what follows an object with such members differently in kernels and on the host.
+  /// What the vertex program's members see: always the first.
   CHATTY_FN RoundOf<P> FirstRound() const {
     RoundOf<P> round{};
     round.vertices = graph.vertices;

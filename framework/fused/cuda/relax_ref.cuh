@@ -46,13 +46,6 @@ struct StepRecord {
   float width = 0;                ///< of its bucket, in hops or the Priority's unit
 };
 
-/// What windows of priorities count: see TakeWindow.
-struct WindowCounts {
-  std::uint32_t left = 0;        ///< vertices that wait for a later window
-  std::uint32_t full = 0;        ///< vertices that had no room in this one
-  unsigned long long first = 0;  ///< PriorityKey of the first that is left
-};
-
 /// How a kernel knows rows: from records, without them, or either way at run time.
 enum class Rows { kRecords, kPlain, kEither };
 
@@ -73,7 +66,7 @@ struct RelaxRef {
   bool natively = false;         ///< UpdateStatus is what hardware does: see kUpdatesNatively
   std::uint32_t wide = ~0u;      ///< items a hop, or of a step in the order of a Priority, from which on rounds are better
   /// @{
-  /// Of Round, whose layout nvcc 13 and the host's compiler see differently for its empty member.
+  /// Of Round.
   std::uint32_t index = 0, phase = 0;
   std::uint64_t active = 0;
   /// @}
