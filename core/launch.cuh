@@ -6,9 +6,12 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
+#include <string_view>
 #include <utility>
 
 #include "chatty/core/cuda.h"
+#include "chatty/core/error.h"
 
 namespace chatty {
 
@@ -28,6 +31,25 @@ bool MayOverlap(void (*kernel)(Parameters...)) {
   cudaFuncAttributes attributes{};
   CHATTY_CUDA(cudaFuncGetAttributes(&attributes, kernel));
   return attributes.ptxVersion >= 90;
+}
+
+/// Throws CapabilityError, with the name of `device`, if the kernel has a parameter of another size than the host: it would
+/// read other members than the host has written. nvcc 13 lays out structs with empty [[no_unique_address]] members
+/// differently for the two, and a program may have such a member. Throws DeviceError. On the device's thread.
+template <class... Parameters>
+void CheckParameters(void (*kernel)(Parameters...), std::string_view device) {
+  std::size_t index = 0;
+  const auto check = [&](std::size_t bytes) {
+    std::size_t offset = 0, in_kernel = 0;
+    CHATTY_CUDA(cudaFuncGetParamInfo(reinterpret_cast<const void*>(kernel), index++, &offset, &in_kernel));
+    if (in_kernel == bytes) return;
+    Throw<CapabilityError>(
+        "{}: a kernel's parameter has {} bytes by the device's compiler and {} by the host's: the program has an empty "
+        "member, "
+        "or a type that the two lay out differently",
+        device, in_kernel, bytes);
+  };
+  (check(sizeof(Parameters)), ...);
 }
 
 /// Launches `kernel`, which begins with AwaitEarlierKernels. `overlaps`: as MayOverlap says. Errors are those of

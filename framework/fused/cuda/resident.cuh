@@ -13,6 +13,7 @@
 #include "chatty/core/cuda.h"
 #include "chatty/core/device.h"
 #include "chatty/core/error.h"
+#include "chatty/core/launch.cuh"
 #include "chatty/core/sync.h"
 
 namespace chatty::fused::cuda {
@@ -29,7 +30,8 @@ class ResidentKernel {
   explicit ResidentKernel(Device& device, ResidentAdvice advice = {})
       : device_(device), advice_(advice), words_(device, 2) {}
 
-  /// Blocks of a launch: one a multiprocessor. Throws CapabilityError where `kernel` cannot have them all resident.
+  /// Blocks of a launch: one a multiprocessor. Throws CapabilityError where `kernel` cannot have them all resident, or has
+  /// another layout of its parameters than the host.
   template <class Kernel>
   unsigned Blocks(Kernel* kernel, unsigned threads, std::size_t shared_bytes) const {
     BlocksOfOne(kernel, threads, shared_bytes);
@@ -87,6 +89,7 @@ class ResidentKernel {
   /// Blocks that one multiprocessor holds.
   template <class Kernel>
   unsigned BlocksOfOne(Kernel* kernel, unsigned threads, std::size_t shared_bytes) const {
+    CheckParameters(kernel, device_.label());
     if (shared_bytes > 0) {
       CHATTY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)));
     }

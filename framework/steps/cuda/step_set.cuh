@@ -33,6 +33,7 @@ class CudaSteps final : public StepSet {
         overlaps_(MayOverlap(kernels::Init<P>)),
         report_(device_, 1),
         tickets_(device_, 1) {
+    CheckParameters(kernels::Init<P>, device_.label());  // has what all steps get
     report_[0].ticket = 0;
     device_.Fill(tickets_.data(), 0, tickets_.bytes(), device_.stream());
     for (const auto& vertices : graph.subgraph().border) border_ += vertices.size();
