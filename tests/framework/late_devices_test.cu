@@ -4,6 +4,8 @@
 #include <chrono>
 #include <thread>
 
+#include "chatty/io/generators.h"
+#include "chatty/programs/reference.h"
 #include "late_devices_test_body.h"
 
 namespace chatty::test {
@@ -48,6 +50,76 @@ INSTANTIATE_TEST_SUITE_P(Cuda, LateDevices,
 INSTANTIATE_TEST_SUITE_P(Cuda, LateWorklists,
                          testing::Values(LateCase{"two_on_a_gpu", "cuda:2@0", 0}, LateCase{"two_gpus", "cuda:0,1", 0},
                                          LateCase{"four_gpus", "cuda:0,1,2,3", 0}),
+                         LateName);
+
+/// Levels of a search plus 1, in rounds of any width; a vertex holds its device up.
+struct HeldSearch {
+  using Value = std::uint32_t;
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = Reduction::kMax;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  static constexpr Hints kHints{.any_message_suffices = true};
+  std::uint32_t* hold = nullptr;  ///< page-locked memory
+  VertexId held = 0;
+
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id == 0 ? 1 : 0; }
+  CHATTY_FN bool IsActive(const Value& v) const { return v != 0; }
+  CHATTY_FN Message RoundMessage(const Round<>& round) const { return round.index + 2; }
+  CHATTY_FN Message ComputeScatter(const Value&, Edge<>, const Round<>& round) const { return RoundMessage(round); }
+  CHATTY_FN bool Filter(const Value& v) const { return v == 0; }
+  CHATTY_NO_EXEC_CHECK
+  CHATTY_FN bool UpdateStatus(Value& v, Message m, Vertex vertex) const {
+    if (vertex.id == held) HoldUp(hold);
+    if (v != 0) return false;
+    v = m;
+    return true;
+  }
+};
+
+class LateWideRounds : public LateDevices {};
+
+// A device is held up in the middle of a round of its resident kernel; the others are at the round's barrier.
+TEST_P(LateWideRounds, EndTheRunOfAllAndAreNamed) {
+  GeneratorSpec spec;
+  spec.family = "uniform";
+  spec.scale = 10;
+  const Graph graph = Generate(spec);
+  const std::vector<std::uint32_t> levels = ToVector(SerialBfs(graph, 0));
+  VertexId held = graph.vertices() - 1;  // of the last device
+  while (levels[held] == kInfinity<std::uint32_t>) --held;
+  Session session(graph, Open(), InPieces());
+  const std::string last = session.device(session.device_count() - 1).label();
+  const Pinned<std::uint32_t> hold(session.device(0), 1);
+  const auto job = session.Prepare(std::make_shared<TypedProgram<HeldSearch>>(HeldSearch{hold.data(), held}), Resident());
+  for (int failure = 0; failure < 2; ++failure) {
+    hold[0] = 1;
+    try {
+      job->Execute();
+      ADD_FAILURE() << "waited for a device that was held up";
+    } catch (const TimeoutError& error) {
+      ExpectSays(error.what(), {": " + Waited() + "a resident kernel", "raise --timeout"});
+      const std::string text = error.what();  // of a device at the barrier, or of the one that is held up
+      EXPECT_TRUE(text.find(" waited at a barrier for " + last) != std::string::npos ||
+                  text.find(last + " has not reached the barrier of all others") != std::string::npos)
+          << text;
+    } catch (const Error& error) {
+      ADD_FAILURE() << error.what();
+    }
+    detail::StoreRelaxed(hold.data(), 0u);
+    EXPECT_EQ(job->statistics().ended, Ended::kFailed);
+    const RunStatistics statistics = job->Execute();
+    EXPECT_EQ(statistics.ended, Ended::kConverged);
+    EXPECT_GT(statistics.wide_rounds, 0u);
+    std::vector<std::uint32_t> values(graph.vertices());
+    job->CopyOutput(reinterpret_cast<std::byte*>(values.data()));
+    for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(values[v] - 1, levels[v]) << v;  // 0 - 1: not reached
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, LateWideRounds,
+                         testing::Values(LateCase{"two_on_a_gpu", "cuda:2@0", 0, Execution::kBsp},
+                                         LateCase{"two_gpus", "cuda:0,1", 0, Execution::kBsp},
+                                         LateCase{"four_gpus", "cuda:0,1,2,3", 0, Execution::kBsp}),
                          LateName);
 
 class LateKernels : public LateDevices {};
