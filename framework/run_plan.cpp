@@ -139,8 +139,7 @@ EngineAdvice AdviseRun(Session& session, const RunOptions& options, const Progra
   bool buckets = false;  // in rounds
   for (const ProgramOfRun& program : programs(options, session.device_count())) {
     const ProgramTraits* const traits = TraitsOf(program);
-    if (traits == nullptr || !traits->asynchronous || traits->safety != Safety::kMonotone || traits->carries ||
-        traits->output_reads_round) {
+    if (traits == nullptr || !traits->asynchronous || traits->safety != Safety::kMonotone || traits->output_reads_round) {
       return {};
     }
     RunOptions its = program.options;

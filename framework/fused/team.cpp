@@ -18,7 +18,7 @@ std::uint32_t RingEntries(std::uint32_t list_items) {
 }
 
 std::size_t ArrayBytes(std::size_t devices, std::uint32_t list_items) {
-  return symmetric::Rings::Bytes(devices, RingEntries(list_items)) + sizeof(symmetric::RingCounter) + 3 * symmetric::kLine +
+  return symmetric::Rings::Bytes(devices, RingEntries(list_items)) + sizeof(symmetric::RingCounter) + 4 * symmetric::kLine +
          2 * sizeof(symmetric::RingEntry);
 }
 
@@ -53,6 +53,7 @@ Team::Team(std::span<Device* const> devices, std::uint32_t list_items)
   ref_.state = heap_.Allocate<symmetric::RingCounter>(1);
   ref_.counts = heap_.Allocate<StepCounts>(3);
   ref_.order = heap_.Allocate<symmetric::RingEntry>(2);
+  ref_.windows = heap_.Allocate<WindowCounts>(1);
 }
 
 Team::~Team() {

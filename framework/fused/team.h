@@ -75,6 +75,9 @@ struct TeamRef {
   Symmetric<symmetric::RingCounter> state;  ///< one: a TeamState
   Symmetric<symmetric::RingEntry> order;    ///< two: the next step's order
   Symmetric<StepCounts> counts;             ///< three, which take turns
+  /// One, of the last window. A device clears it at an order that the leader gives after it has read it, and counts in it
+  /// in that step.
+  Symmetric<WindowCounts> windows;
 
   /// Bits of a message's hops.
   static constexpr unsigned kHopBits = symmetric::kRingEntryBits - 32 - 2;
@@ -110,7 +113,7 @@ struct TeamRef {
   /// The leader's order of `step`, for all devices.
   CHATTY_FN void GiveOrder(std::uint64_t step, const StepOrder& what) const {
     const std::uint64_t flags =
-        (what.ends ? 1u : 0u) | (what.takes_far ? 2u : 0u) | static_cast<std::uint64_t>(what.end) << 2;
+        (what.ends ? 1u : 0u) | (what.takes_far ? 2u : 0u) | (what.takes_window ? 4u : 0u) | std::uint64_t(what.end) << 3;
     const symmetric::RingEntry first = {
         {flags | std::uint64_t{what.hop_limit} << 8, atomics::BitCast<std::uint64_t>(what.limit)}};
     const symmetric::RingEntry second = {{what.mean, atomics::BitCast<std::uint64_t>(what.width)}};
@@ -126,7 +129,8 @@ struct TeamRef {
     if (!detail::LoadTagged(heap.Own(order) + 1, step & 0xff, &second)) return false;
     what->ends = (first.words[0] & 1) != 0;
     what->takes_far = (first.words[0] & 2) != 0;
-    what->end = static_cast<End>(first.words[0] >> 2 & 0x3f);
+    what->takes_window = (first.words[0] & 4) != 0;
+    what->end = static_cast<End>(first.words[0] >> 3 & 0x1f);
     what->hop_limit = static_cast<std::uint32_t>(first.words[0] >> 8);
     what->limit = atomics::BitCast<double>(first.words[1]);
     what->width = atomics::BitCast<double>(second.words[1]);

@@ -35,5 +35,36 @@ TEST(KernelParameters, OfAnotherSizeThanTheHostsAreRefused) {
   }
 }
 
+TEST(CarriedValuesTogether, AutoTakesThemWhereTheGraphHasManyLevels) {
+  constexpr const char* kDevices = "cuda:2@0";
+  if (const std::string why = WhyNot(kDevices); !why.empty()) GTEST_SKIP() << why;
+  GeneratorSpec spec;
+  spec.family = "grid";
+  spec.width = spec.height = 300;
+  spec.drop = 0.38;
+  const Graph graph = Generate(spec);
+  Session session(graph, OpenDevices(ParseDevices(kDevices), 0));
+  for (const std::uint32_t list_items : {0u, 4096u}) {  // all vertices begin: one list has no room for them
+    SCOPED_TRACE(list_items);
+    RunOptions options;
+    options.list_items = list_items;
+    const Result<LabelPropagation> result = chatty::Run(session, LabelPropagation{}, options);
+    EXPECT_EQ(ToVector(result.values), ToVector(SerialComponents(graph)));
+    EXPECT_GT(result.statistics.fused_steps, 0u);
+    EXPECT_EQ(result.statistics.rounds, result.statistics.fused_steps) << "no rounds of the host";
+    // A stop while vertices wait for their window: the next run has all of them.
+    std::stop_source stop;
+    stop.request_stop();
+    options.stop = stop.get_token();
+    const auto job = session.Prepare(std::make_shared<TypedProgram<LabelPropagation>>(LabelPropagation{}), options);
+    EXPECT_EQ(job->Execute().ended, Ended::kStopped);
+    job->SetLimits(0, {});
+    EXPECT_EQ(job->Execute().ended, Ended::kConverged);
+    std::vector<VertexId> labels(graph.vertices());
+    job->CopyOutput(reinterpret_cast<std::byte*>(labels.data()));
+    EXPECT_EQ(labels, ToVector(result.values));
+  }
+}
+
 }  // namespace
 }  // namespace chatty::test

@@ -58,6 +58,10 @@ class Engine final : public FusedEngine {
         CHATTY_CUDA(cudaFuncGetAttributes(&attributes, TakeFrontier<P>));
         CHATTY_CUDA(cudaFuncGetAttributes(&attributes, LeaveFrontier<P>));
         CHATTY_CUDA(cudaFuncGetAttributes(&attributes, CountFrontier<P>));
+        if constexpr (kOrders) {
+          CHATTY_CUDA(cudaFuncGetAttributes(&attributes, MakePending<P>));
+          CHATTY_CUDA(cudaFuncGetAttributes(&attributes, LeavePending<P>));
+        }
       }
     }
     if (graph.ref().parts == 1) {
@@ -181,17 +185,22 @@ class Engine final : public FusedEngine {
     return left;
   }
 
-  /// This GPU's share of a run of all devices of a team. `full`: the frontier stays as it is, because no list has room for
-  /// it, and the run ends at once on all devices.
+  /// This GPU's share of a run of all devices of a team. `full`: no list has room for the frontier. Its vertices wait for
+  /// windows of priorities. Without a Priority the frontier stays as it is, and the run ends at once on all devices.
   void RunTogether(const RelaxRef<P>& terms, FusedRun& run, bool full, const WaitContext& context) try {
     TeamRelaxRef<P> a;
     static_cast<RelaxRef<P>&>(a) = terms;
     a.team = *run.team;
     a.begun = begun_.data();
-    a.full = full;
+    a.waits = full && kOrders;
+    const std::uint64_t devices = a.team.heap.size;
+    a.few = ListItems(a.s.graph.vertices / devices, run.list_items) / 4 * devices;
+    a.full = full && !kOrders;
     ClearCounts();
     Clear(begun_.data(), begun_.bytes());
-    if (!full) {
+    if (a.waits) {
+      if constexpr (kOrders) Wait(terms, run);
+    } else if (!full) {
       TakeFrontier<P><<<Blocks(a.s.graph.owned), kThreads, 0, stream()>>>(terms, run.form, run.count);
       Check();
       Clear(a.s.active, bits::Words(a.s.graph.local) * sizeof(std::uint32_t));
@@ -204,25 +213,36 @@ class Engine final : public FusedEngine {
       kernel_.Launch(&RelaxTogether<P>, blocks, kThreads, kSharedBytes<P>, a);
     }
     device_.CopyOut(report_.data(), totals_.data(), sizeof(RelaxTotals), device_.stream());
-    Finish(a, run, context);
+    const bool left = Finish(a, run, context);
     if (chatty::detail::LoadRelaxed(a.team.heap.abort) != 0) ThrowAborted(context, "the other devices");
+    if constexpr (kOrders) {
+      if (left && a.waits) LeaveWaiting(a, run, context);
+    }
   } catch (...) {
     chatty::detail::StoreRelaxed(run.team->heap.abort, 1u);  // nobody may wait for this device
     throw;
   }
 
-  /// A frontier with more vertices than a list has room for, by windows of priorities. The vertices of later windows stay in
-  /// the bitmap of pending vertices, where earlier windows improve them. A window is twice as wide as the last one that
-  /// filled a small part of the list.
-  void RunWindows(RelaxRef<P>& a, FusedRun& run, const WaitContext& context) {
+  /// The frontier's vertices become pending ones, which wait for their window.
+  void Wait(const RelaxRef<P>& a, const FusedRun& run) {
     MakePending<P><<<Blocks(a.s.graph.owned), kThreads, 0, stream()>>>(a, run.form, run.count);
     Check();
     Clear(a.s.active, bits::Words(a.s.graph.local) * sizeof(std::uint32_t));
-    double done = -kInfinity<double>, limit = done, window = a.width;
+  }
+  /// Vertices that still wait become active.
+  void LeaveWaiting(const RelaxRef<P>& a, FusedRun& run, const WaitContext& context) {
+    LeavePending<P><<<Blocks(bits::Words(a.s.graph.owned)), kThreads, 0, stream()>>>(a);
+    Check();
+    Count(a, run, context);
+  }
+  /// A frontier with more vertices than a list has room for, by windows of priorities: see Windows.
+  void RunWindows(RelaxRef<P>& a, FusedRun& run, const WaitContext& context) {
+    Wait(a, run);
+    Windows window(a.width, capacity_ / 4);
     while (true) {
       ClearCounts();
       Clear(windows_.data(), windows_.bytes());
-      TakeWindow<P><<<Blocks(a.s.graph.owned), kThreads, 0, stream()>>>(a, done, limit, windows_.data());
+      TakeWindow<P><<<Blocks(a.s.graph.owned), kThreads, 0, stream()>>>(a, window.from(), window.limit(), windows_.data());
       Check();
       device_.CopyOut(window_.data(), windows_.data(), sizeof(WindowCounts), device_.stream());
       Launch(a);
@@ -230,16 +250,10 @@ class Engine final : public FusedEngine {
       const WindowCounts& counts = window_[0];
       if (!left && counts.left == 0) return;
       if (left || (run.stop != nullptr && run.stop->stop_requested())) break;
-      if (counts.full != 0) continue;
-      if (done > -kInfinity<double> && report_[0].done < capacity_ / 4) window *= 2;
-      done = limit;
-      const double first = PriorityOfKey(counts.first);
-      limit = std::max(std::max(limit, first) + window, std::nextafter(first, kInfinity<double>));
-      if (a.adapts) a.width = std::min(window, a.max_width);  // of later buckets: else a fixed width
+      window.Next(counts, report_[0].done);
+      if (a.adapts) a.width = std::min(window.width(), a.max_width);  // of later buckets: else a fixed width
     }
-    LeavePending<P><<<Blocks(bits::Words(a.s.graph.owned)), kThreads, 0, stream()>>>(a);
-    Check();
-    Count(a, run, context);
+    LeaveWaiting(a, run, context);
   }
 
   /// Reports the kernel's steps as spans. The GPU's clock is shifted so that the kernel ends now.

@@ -73,13 +73,18 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// Takes pending vertices of a Priority below `limit` into the far list, as far as there is room. Those below `done` have
-/// been taken, or improved since and been followed: they are pending no more.
+/// What a warp has taken into the far list.
+struct TakenWindow {
+  std::uint32_t count = 0;       ///< vertices
+  unsigned long long first = 0;  ///< PriorityKey of a lane's first
+};
+/// Takes pending vertices of a window into far list `list`, as far as there is room: see Windows. All warps of the grid call
+/// it.
 template <class P>
-__global__ void __launch_bounds__(kThreads)
-    TakeWindow(const __grid_constant__ RelaxRef<P> a, double done, double limit, WindowCounts* counts) {
+__device__ TakenWindow TakeWindowOf(const RelaxRef<P>& a, double from, double limit, unsigned list, WindowCounts* counts) {
   const std::size_t stride = std::size_t{gridDim.x} * kThreads;
-  unsigned long long first_taken = 0, first_left = 0;
+  TakenWindow taken;
+  unsigned long long first_left = 0;
   std::uint32_t left = 0, full = 0;
   for (std::size_t base = (std::size_t{blockIdx.x} * kThreads + threadIdx.x) / 32 * 32; base < a.s.graph.owned;
        base += stride) {
@@ -87,20 +92,22 @@ __global__ void __launch_bounds__(kThreads)
     if (word == 0) continue;
     const auto v = static_cast<LocalId>(base + Lane());
     const bool waits = (word >> Lane() & 1) != 0;
-    const double priority = waits ? steps::PriorityOf(a.s.program, a.s.values[v]) : 0;
+    const auto value = waits ? WordAt(a.s, v) : 0;  // by an atomic load: the kernel may be the one that changes it
+    const double priority = waits ? steps::PriorityOf(a.s.program, atomics::BitCast<ValueOf<P>>(value)) : 0;
     const auto key = static_cast<unsigned long long>(PriorityKey(priority));
-    bool take = waits && !(priority < done) && steps::GoesNow(priority, limit);
+    bool take = waits && !(priority < from) && steps::GoesNow(priority, limit);
     const unsigned mask = __ballot_sync(kFull, take);
     std::uint32_t at = 0;
-    if (Lane() == 0 && mask != 0) at = atomicAdd(&a.totals->far[0], __popc(mask));
+    if (Lane() == 0 && mask != 0) at = atomicAdd(&a.totals->far[list], __popc(mask));
     at = __shfl_sync(kFull, at, 0) + __popc(mask & ((1u << Lane()) - 1));
     full += take && at >= a.capacity;
     take = take && at < a.capacity;
     if (take) {
-      a.far[0][at] = {v, WordAt(a.s, v)};
-      first_taken = max(first_taken, key);
+      detail::StoreItem(a.far[list] + at, ItemOf<P>{v, value});
+      taken.first = max(taken.first, key);
     }
-    const bool stays = waits && !take && !(priority < done);
+    taken.count += __popc(__ballot_sync(kFull, take));
+    const bool stays = waits && !take && !(priority < from);
     if (stays) {
       ++left;
       first_left = max(first_left, key);
@@ -113,7 +120,13 @@ __global__ void __launch_bounds__(kThreads)
   if (Lane() == 0 && left != 0) atomicAdd(&counts->left, left);
   if (Lane() == 0 && full != 0) atomicAdd(&counts->full, full);
   steps::cuda::MaxFromWarp(reinterpret_cast<std::uint64_t*>(&counts->first), first_left);
-  steps::cuda::MaxFromWarp(reinterpret_cast<std::uint64_t*>(&a.totals->far_first[0]), first_taken);
+  steps::cuda::MaxFromWarp(reinterpret_cast<std::uint64_t*>(&a.totals->far_first[list]), taken.first);
+  return taken;
+}
+template <class P>
+__global__ void __launch_bounds__(kThreads)
+    TakeWindow(const __grid_constant__ RelaxRef<P> a, double from, double limit, WindowCounts* counts) {
+  TakeWindowOf(a, from, limit, 0, counts);
 }
 
 /// Makes pending vertices active.

@@ -8,6 +8,7 @@
 /// GPU is the leader.
 #pragma once
 
+#include "chatty/framework/fused/cuda/frontier.cuh"
 #include "chatty/framework/fused/cuda/relax.cuh"
 
 namespace chatty::fused::cuda {
@@ -17,7 +18,9 @@ template <class P>
 struct TeamRelaxRef : RelaxRef<P> {
   TeamRef team;
   TeamStep* begun = nullptr;  ///< in this GPU's memory
-  bool full = false;          ///< the frontier has no room in a list: the run ends at once
+  std::uint64_t few = 0;      ///< of all devices: see Windows
+  bool waits = false;         ///< the frontier has no room in a list: its vertices wait for windows of priorities
+  bool full = false;          ///< as `waits`, without a Priority: the run ends at once
 };
 
 namespace detail {
@@ -93,8 +96,14 @@ class TeamWorker : public RelaxWorker<P, Rows::kEither, Messages<P>> {
     }
   }
 
-  /// Before a step: which far list it fills, for the resets of the next.
-  __device__ void SetFarList(unsigned far_list) { far_read_ = far_list; }
+  /// A step that only takes a window into the far list.
+  __device__ __forceinline__ void TakeWindow(const StepOrder& order) {
+    const TakenWindow taken = TakeWindowOf<P>(team_ref_, order.width, order.limit, this->far_list_,
+                                              team_ref_.team.heap.Own(team_ref_.team.windows));
+    if (Lane() == 0 && taken.count != 0) atomicAdd(&this->counts_->far, taken.count);
+    steps::cuda::MaxFromWarp(reinterpret_cast<std::uint64_t*>(&this->counts_->far_first), taken.first);
+    __syncwarp();  // all lanes' items are there before the warp rests
+  }
 
  private:
   /// The warp has no items. What it has done is counted before the block is idle.
@@ -120,8 +129,8 @@ class TeamWorker : public RelaxWorker<P, Rows::kEither, Messages<P>> {
     LeadSteps(team_ref_.team, this->protocol_step_, leader_, team_ref_.host, team_ref_.begun, gridDim.x,
               [&](const StepOrder& order) {
                 if (!order.takes_far) return;
-                team_ref_.totals->far[far_read_ ^ 1] = 0;  // the list that was read the last time
-                team_ref_.totals->far_first[far_read_ ^ 1] = 0;
+                team_ref_.totals->far[this->far_list_ ^ 1] = 0;  // the list that was read the last time
+                team_ref_.totals->far_first[this->far_list_ ^ 1] = 0;
               });
   }
 
@@ -142,7 +151,6 @@ class TeamWorker : public RelaxWorker<P, Rows::kEither, Messages<P>> {
   const TeamRelaxRef<P>& team_ref_;
   TeamBlock<kOrders>* const block_;
   StepLeader<kOrders>* const leader_;
-  unsigned far_read_ = 0;
 };
 
 }  // namespace detail
@@ -167,7 +175,7 @@ __global__ void __launch_bounds__(kThreads, 1) RelaxTogether(const __grid_consta
     idle.mask = 0;
     if (blockIdx.x == 0) {
       new (leader) Leader(kWidths, warps * a.team.heap.size, a.width, a.adapts ? a.min_width : a.width,
-                          a.adapts ? a.max_width : a.width);
+                          a.adapts ? a.max_width : a.width, a.few);
     }
   }
   if (threadIdx.x < kWarps) idle.donations[threadIdx.x] = 0;
@@ -176,6 +184,7 @@ __global__ void __launch_bounds__(kThreads, 1) RelaxTogether(const __grid_consta
     counts[1].far = a.totals->far[0];
     counts[1].far_first = a.totals->far_first[0];
     counts[1].overflow = a.full ? 1 : 0;
+    if (a.waits) a.team.heap.Own(a.team.windows)->left = 1;  // some do
     a.team.BeginStep(gridDim.x);
   }
   __syncthreads();
@@ -186,9 +195,11 @@ __global__ void __launch_bounds__(kThreads, 1) RelaxTogether(const __grid_consta
   StepOrder order;
   detail::ItemSlice<ItemOf<P>> near_slice{}, far_slice{};
   while (true) {
-    worker.SetFarList(far_list);
     worker.Begin(counts + step % 3, a.near[(step + 1) & 1], far_list, order.limit, order.width, order.hop_limit,
                  order.mean > (1u << 26) ? ~0u : 16 * order.mean + 1024, step);
+    if constexpr (kOrders) {
+      if (order.takes_window) worker.TakeWindow(order);
+    }
     worker.WorkStep(near_slice, far_slice);
     __syncthreads();
     order = block.order;

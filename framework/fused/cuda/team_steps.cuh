@@ -66,6 +66,20 @@ __device__ inline StepCounts SumCounts(const TeamRef& team, std::uint64_t step) 
   return sum;
 }
 
+/// The sum of what all GPUs counted in the last window, by one thread.
+__device__ inline WindowCounts SumWindows(const TeamRef& team) {
+  static_assert(sizeof(WindowCounts) == 16);
+  WindowCounts sum;
+  for (std::uint32_t d = 0; d < team.heap.size; ++d) {
+    const auto* const from = reinterpret_cast<const std::uint64_t*>(team.heap.At(team.windows, d));
+    const std::uint64_t words[2] = {chatty::detail::LoadRelaxed(from), chatty::detail::LoadRelaxed(from + 1)};
+    WindowCounts one;
+    memcpy(&one, words, sizeof(one));
+    sum.Add(one);
+  }
+  return sum;
+}
+
 /// One poll by a GPU's first warp, which is idle in `step`. A warp with a `leader` decides for all GPUs. If the next step's
 /// order has come, the warp lets this GPU begin that step with so many busy `workers`. `reset`(order) clears what the step
 /// counts in, by one lane. `host`: ResidentKernel::words. All lanes call it.
@@ -76,7 +90,7 @@ __device__ __forceinline__ void LeadSteps(const TeamRef& team, std::uint64_t ste
     if (Lane() == 0) {
       StepCounts sum = SumCounts(team, step);
       sum.stop |= host[0];
-      team.GiveOrder(step + 1, leader->Next(sum));
+      team.GiveOrder(step + 1, leader->Next(sum, leader->IsOut(sum) ? SumWindows(team) : WindowCounts{}));
     }
     __syncwarp();
   }
@@ -84,6 +98,7 @@ __device__ __forceinline__ void LeadSteps(const TeamRef& team, std::uint64_t ste
   StepOrder order;
   if (!team.TakeOrder(step + 1, &order)) return;
   team.heap.Own(team.counts)[(step + 2) % 3] = StepCounts{};
+  if (order.takes_window) *team.heap.Own(team.windows) = WindowCounts{};
   reset(order);
   team.BeginStep(workers);
   host[1] = static_cast<std::uint32_t>(step + 1);
