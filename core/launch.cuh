@@ -45,8 +45,7 @@ void CheckParameters(void (*kernel)(Parameters...), std::string_view device) {
     if (in_kernel == bytes) return;
     Throw<CapabilityError>(
         "{}: a kernel's parameter has {} bytes by the device's compiler and {} by the host's: the program has an empty "
-        "member, "
-        "or a type that the two lay out differently",
+        "member, or a type that the two lay out differently",
         device, in_kernel, bytes);
   };
   (check(sizeof(Parameters)), ...);

@@ -225,7 +225,9 @@ class FusedTest : public testing::TestWithParam<FusedCase> {
       const bool is_taken = session.device(0).kind() == DeviceKind::kCuda && Traits<P>::kOrders
                                 ? fused::kRelaxesTogether<P>
                                 : CarriesNothing<P>() && has_room;
-      if (GetParam().together && session.graph().edges() > 0 && is_taken) EXPECT_GT(result.statistics.fused_steps, 0u);
+      if (GetParam().together && session.graph().edges() > 0 && is_taken) {
+        EXPECT_GT(result.statistics.fused_steps, 0u);
+      }
     }
   }
   /// Whether hosts relax P's edges together, which they do without carried values.
