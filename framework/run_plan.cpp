@@ -179,7 +179,7 @@ void PlanFusedOfSeveral(const Session& session, const ProgramTraits& traits, con
   plan.fused_why = "the devices address each other's memory";
 }
 
-/// Decides FusedUse on one device. A fused engine reads forward edges, which a symmetric graph has in any case.
+/// Decides FusedUse on one device.
 void PlanFusedOfOne(const Session& session, const ProgramTraits& traits, const RunOptions& options, bool no_room,
                     ProgramPlan& plan) {
   const auto none = [&](std::string_view why) { plan.fused_why = why; };
@@ -187,8 +187,7 @@ void PlanFusedOfOne(const Session& session, const ProgramTraits& traits, const R
   const bool gpu = session.device(0).kind() == DeviceKind::kCuda;
   const std::optional<FusedTraits>& engine = gpu ? traits.gpu_fused : traits.host_fused;
   if (!engine) return none("the program has no such engine on this kind of device");
-  if (gpu && !plan.directions.push && !session.graph().symmetric())
-    return none("rounds only pull, and a fused engine needs forward edges");
+  if (gpu && !plan.directions.push) return none("rounds only pull, and a fused engine needs forward edges");
   if (!engine->keeps_rounds && !plan.rows.fuses) {
     constexpr std::string_view kAsked = "rounds are asked for, by execution, direction or max_rounds";
     const std::string_view why = WhyNotRoundsTogether(session, traits, options, plan, kAsked, no_room);
