@@ -145,11 +145,11 @@ TEST_F(VerifyTest, WhatOtherToolsWriteForUnreachedIsTakenAsThatAndTold) {
                                                                {"1.797e308", "1.79769e+308"},
                                                                {"1.7977e+308", "1.79769e+308"},
                                                                {"1.7976931348623157e+308", "1.79769e+308"}};
-  for (const auto& [mark, told] : marks) {
+  for (const auto& [mark, printed] : marks) {
     const std::string& written = mark;  // clang 14 captures no structured binding
     SCOPED_TRACE(written);
     const Arguments more{"--source", "3", "--compact-ids"};
-    const std::string taken = "; " + told + " at 2 vertices was taken as ";
+    const std::string taken = "; " + printed + " at 2 vertices was taken as ";
     for (const std::string name : {"v.txt", "v.json"}) {
       const auto file = [&](const std::string& here, const std::string& near) {
         if (name == "v.txt") return Write(name, fmt::format("3 {0}\n4 {1}\n20 {2}\n21 {2}\n", here, near, written));
@@ -160,10 +160,10 @@ TEST_F(VerifyTest, WhatOtherToolsWriteForUnreachedIsTakenAsThatAndTold) {
       EXPECT_TRUE(Succeed(Join({"verify", "sssp", weighted, file("0", "1.5")}, more)).ends_with(taken + "unreached\n"));
       const std::string parents =
           Succeed(Join({"verify", "bfs", graph, file("3", "3"), "--value", "parent"}, more));  // -1 is its own word
-      EXPECT_TRUE(parents.ends_with(told == "-1" ? "2 edges checked\n" : taken + "no parent\n")) << parents;
+      EXPECT_TRUE(parents.ends_with(printed == "-1" ? "2 edges checked\n" : taken + "no parent\n")) << parents;
     }
     Fail(Join({"verify", "bfs", graph, Write("v.txt", fmt::format("3 0\n4 {0}\n20 {0}\n21 {0}\n", written))}, more), 3,
-         told + " at ");
+         printed + " at ");
   }
   // The program's own words need no telling.
   EXPECT_TRUE(Succeed({"verify", "bfs", graph, Write("v.txt", "3 0\n4 1\n20 infinity\n21 infinity\n"), "--source", "3",
