@@ -143,9 +143,11 @@ int Guarded(Body&& body) {
 /// No file that is opened later shall be taken for a standard stream that the caller closed. Each is opened the wrong way
 /// round, so that using it fails as it would have closed.
 void OccupyStandardStreams() {
-  constexpr int kModes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
   for (int fd = 0; fd < 3; ++fd) {
-    if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", kModes[fd]) < 0) return;  // the lowest that is free: fd
+    if (::fcntl(fd, F_GETFD) >= 0) continue;
+    // Descriptor `fd`, the lowest that is free. Flags are constants for the checks of _FORTIFY_SOURCE.
+    const int opened = fd == 0 ? ::open("/dev/null", O_WRONLY) : ::open("/dev/null", O_RDONLY);
+    if (opened < 0) return;
   }
 }
 
