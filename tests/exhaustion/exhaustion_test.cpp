@@ -28,6 +28,7 @@
 #include "chatty/partition/subgraph.h"
 #include "chatty/programs/cc.h"
 #include "sweep.h"
+#include "sweep_together.h"
 
 namespace chatty::test {
 namespace {

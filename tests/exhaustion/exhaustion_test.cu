@@ -4,6 +4,7 @@
 
 #include "chatty/core/bytes.h"
 #include "sweep.h"
+#include "sweep_together.h"
 
 namespace chatty::test {
 namespace {
