@@ -239,6 +239,36 @@ TEST(SymmetricHeap, DeadlineEndsAWait) {
   EXPECT_THROW(heap->Check(), TimeoutError);
 }
 
+/// Device 0 is dead, and the others come to the barrier one after another. The deadline of the first ends the waits of all
+/// at that time of the clock, which stands but for what the test adds: nobody waits for a deadline of its own.
+TEST(SymmetricHeap, DeadDeviceEndsTheWaitsOfAllAtTheFirstDeadline) {
+  constexpr int kDevices = 4;
+  constexpr std::chrono::milliseconds kApart{30}, kLongest{100}, kLook{1};
+  SymmetricOptions options;
+  options.timeout = kLongest;
+  Heap heap("host:" + std::to_string(kDevices), 4096, options);
+  heap->BeginRun();
+  const waits::SteppingClock clock(std::chrono::nanoseconds(1));
+  std::vector<std::thread> waiting;
+  for (int device = 1; device < kDevices; ++device) {
+    waiting.emplace_back([ref = heap->ref(device)] {
+      Team team(ref);
+      EXPECT_FALSE(sym::Barrier(team));
+    });
+    EXPECT_TRUE(waits::AwaitQuiet());  // it waits
+    waits::Advance(kApart);
+  }
+  EXPECT_EQ(heap->Describe(1), "") << "no deadline has passed";
+  waits::Advance(kLongest - (kDevices - 1) * kApart + kLook);
+  for (std::thread& thread : waiting) thread.join();
+  for (int device = 1; device < kDevices; ++device) {
+    const std::chrono::nanoseconds waited(heap->ref(device).report->waited_ns), expected = kLongest - (device - 1) * kApart;
+    EXPECT_GE(waited, expected) << heap->Describe(device);
+    EXPECT_LT(waited, expected + 10 * kLook) << heap->Describe(device);
+  }
+  EXPECT_THROW(heap->Check(), TimeoutError);
+}
+
 /// The model of weakly ordered memory: stores take effect late and out of order, until a fence.
 class DelayedStoresTest : public testing::Test {
  protected:
@@ -257,6 +287,39 @@ class DelayedStoresTest : public testing::Test {
     const LitmusResult result = Run<Litmus>(1024, leave_out_fences);
     EXPECT_GT(result.forbidden, 0u) << result.Text();
     EXPECT_EQ(result.name, name);
+  }
+  /// Roles act in turn on this thread, so that no outcome depends on how threads are scheduled. The second and later ones
+  /// wait for word `awaited[role - 1]`, if there is one: an instance whose word has not come ends there.
+  template <class Litmus>
+  LitmusResult RunInTurn(const std::vector<unsigned>& awaited, bool leave_out_fences) {
+    constexpr std::uint64_t kInstances = 1024;
+    DelayedStores delays(Litmus::kRoles, {seed_++, leave_out_fences});
+    SymmetricOptions options;
+    options.delays = &delays;
+    Heap heap("host:" + std::to_string(Litmus::kRoles), 4096, options);
+    const Words words = heap->Allocate<std::uint64_t>(kLocations), registers = heap->Allocate<std::uint64_t>(kRegisters);
+    LitmusResult result{Litmus::Name(), kInstances};
+    for (std::uint64_t batch = 1; batch <= kInstances; ++batch) {
+      bool goes_on = true;
+      for (unsigned role = 0; role < Litmus::kRoles && goes_on; ++role) {
+        const SymmetricRef ref = heap->ref(role);
+        const bool waits = role > 0 && role <= awaited.size();
+        goes_on = !waits || sym::Test(Thread(), ref, words + awaited[role - 1], Compare::kEqual, batch);
+        if (goes_on) {
+          EXPECT_TRUE(Litmus::Act(role, Instance{ref, words, registers, 0, 1, batch, Layout::kOtherLine}));
+        }
+      }
+      if (goes_on && Litmus::Forbidden(heap->data(registers, 0), batch)) ++result.forbidden;
+      for (std::uint32_t device = 0; device < Litmus::kRoles; ++device) delays.PerformAll(device);
+    }
+    return result;
+  }
+  template <class Litmus>
+  void IsFoundInTurn(const std::string& name, const std::vector<unsigned>& awaited) {
+    const LitmusResult found = RunInTurn<Litmus>(awaited, true), held = RunInTurn<Litmus>(awaited, false);
+    EXPECT_GT(found.forbidden, 0u) << found.Text();
+    EXPECT_EQ(found.name, name);
+    EXPECT_EQ(held.forbidden, 0u) << held.Text();
   }
 
  private:
@@ -282,6 +345,8 @@ TEST_F(DelayedStoresTest, MissingFenceIsFoundByName) {
 TEST_F(DelayedStoresTest, FenceThatDoesNothingIsFoundByName) {
   IsFound<MessagePassing<Handover::kFence, true>>("message passing (Put, Fence, AtomicSet), other line", true);
   IsFound<MessagePassing<Handover::kQuiet, true>>("message passing (Put, Quiet, AtomicSet), other line", true);
+  IsFoundInTurn<Isa2>("ISA2", {1, 2});
+  IsFoundInTurn<StoreBuffering<true>>("store buffering (Quiet)", {});
 }
 
 TEST_F(DelayedStoresTest, StoresToOnePlaceKeepTheirOrder) {

@@ -1,7 +1,10 @@
-// GPUs of which one is late: its kernel is held up, or does not begin.
+// GPUs of which one is late or fails: its kernel is held up, does not begin, or traps.
 #include <cuda_runtime_api.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <thread>
 
 #include "chatty/io/generators.h"
@@ -33,6 +36,7 @@ std::jthread ReleaseWhenGivenUp(Device& waiting, std::uint32_t* hold) {
   return std::jthread([&waiting, hold] {
     waiting.MakeCurrent();
     AwaitGivenUp(waiting);
+    g_time_to_end.Begin();
     detail::StoreRelaxed(hold, 0u);
   });
 }
@@ -93,6 +97,7 @@ TEST_P(LateWideRounds, EndTheRunOfAllAndAreNamed) {
   const auto job = session.Prepare(std::make_shared<TypedProgram<HeldSearch>>(HeldSearch{hold.data(), held}), Resident());
   for (int failure = 0; failure < 2; ++failure) {
     hold[0] = 1;
+    g_time_to_end.Begin(kLateDeadline);
     try {
       job->Execute();
       ADD_FAILURE() << "waited for a device that was held up";
@@ -105,6 +110,7 @@ TEST_P(LateWideRounds, EndTheRunOfAllAndAreNamed) {
     } catch (const Error& error) {
       ADD_FAILURE() << error.what();
     }
+    g_time_to_end.End(DeviceKind::kCuda);
     detail::StoreRelaxed(hold.data(), 0u);
     EXPECT_EQ(job->statistics().ended, Ended::kFailed);
     const RunStatistics statistics = job->Execute();
@@ -135,6 +141,7 @@ TEST_P(LateKernels, ThatDoNotBeginEndTheOthersAndAreNamed) {
   };
   const auto job = session.Prepare(std::make_shared<TypedProgram<HeldLevels>>(HeldLevels{nullptr, kLength}), options);
   for (int run = 0; run < 2; ++run) {
+    g_time_to_end.Begin(kLateDeadline);
     try {
       job->Execute();
       ADD_FAILURE() << "waited for a kernel that was not launched";
@@ -142,6 +149,7 @@ TEST_P(LateKernels, ThatDoNotBeginEndTheOthersAndAreNamed) {
       ExpectSays(error.what(), {": " + Waited() + "a resident kernel", "raise --timeout",
                                 " waited for kernels that have not begun: " + session.device(0).label()});
     }
+    g_time_to_end.End(DeviceKind::kCuda);
   }
   stalls = false;
   for (int run = 0; run < 2; ++run) ExpectWhole(*job);
@@ -155,7 +163,9 @@ TEST_P(LateKernels, OfADeviceThatFailsEndTheOthers) {
   RunOptions options = Resident();
   options.timeout = std::chrono::seconds(60);  // who waits for the failed device hangs
   options.on_round = [&](const RoundProgress& progress) {
-    if (fails && progress.rounds == 2) throw DeviceError("this device fails");
+    if (!fails || progress.rounds != 2) return;
+    g_time_to_end.Begin();
+    throw DeviceError("this device fails");
   };
   const auto job = session.Prepare(std::make_shared<TypedProgram<HeldLevels>>(HeldLevels{nullptr, kLength}), options);
   for (int run = 0; run < 3; ++run) {
@@ -165,10 +175,57 @@ TEST_P(LateKernels, OfADeviceThatFailsEndTheOthers) {
     } catch (const DeviceError& error) {
       EXPECT_STREQ(error.what(), "this device fails");
     }
+    g_time_to_end.End(DeviceKind::kCuda);
   }
   fails = false;
   for (int run = 0; run < 2; ++run) ExpectWhole(*job);
 }
+
+/// A kernel that traps takes its GPU's context with it, so each run has a process of its own. The context of a GPU that has
+/// access to its memory may be lost, too, and may be noticed first: the error names one of the run's GPUs.
+class TrappedKernelsDeathTest : public LateDevices {
+ protected:
+  /// Ends the process with 0 if the errors name a GPU and say what is lost, and all is freed.
+  [[noreturn]] static void RunAndTell() {
+    ::alarm(120);  // a hang ends by a signal
+    int right = 0;
+    {
+      const Graph graph = Path();
+      Session session(graph, Open(), InPieces());
+      const Pinned<std::uint32_t> hold(session.device(0), 1);
+      hold[0] = 0;
+      const auto program = std::make_shared<TypedProgram<HeldLevels>>(HeldLevels{hold.data(), kLength - 2});
+      const auto job = session.Prepare(program, Resident());
+      ExpectWhole(*job);
+      hold[0] = kTraps;
+      for (int run = 0; run < 2; ++run) {  // the second time the context is lost from the start
+        try {
+          job->Execute();
+        } catch (const DeviceError& error) {
+          const std::string text = error.what();
+          std::fprintf(stderr, "%s\n", text.c_str());
+          const bool named = text.starts_with("cuda:") && text.find("context is lost") != std::string::npos;
+          right += named || run > 0;
+          right += job->statistics().ended == Ended::kFailed;
+        }
+      }
+    }
+    std::_Exit(right == 4 && !HasFailure() ? 0 : 1);
+  }
+};
+
+// The last device's resident kernel traps, and the others wait for it in theirs.
+TEST_P(TrappedKernelsDeathTest, EndTheRunOfAllAndAreNamed) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(RunAndTell(), testing::ExitedWithCode(0), "cuda:[01].* failed: .*context is lost");
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, TrappedKernelsDeathTest,
+                         testing::Values(LateCase{"relaxing_two_on_a_gpu", "cuda:2@0", 0},
+                                         LateCase{"relaxing_two_gpus", "cuda:0,1", 0},
+                                         LateCase{"rounds_two_on_a_gpu", "cuda:2@0", 0, Execution::kBsp},
+                                         LateCase{"rounds_two_gpus", "cuda:0,1", 0, Execution::kBsp}),
+                         LateName);
 
 INSTANTIATE_TEST_SUITE_P(Cuda, LateKernels,
                          testing::Values(LateCase{"two_on_a_gpu", "cuda:2@0", 0, Execution::kBsp},

@@ -21,26 +21,38 @@
 #include "chatty/framework/run.h"
 #include "chatty/framework/worklist/worklist.h"
 #include "test_inputs.h"
+#include "time_to_end.h"
 
 namespace chatty::test {
 
 /// The longest wait of a device. Defined by the including file, as is the next function.
 extern const std::chrono::milliseconds kLateDeadline;
 /// Called before a worklist that is held up runs, which does not return before its kernels have ended. Clears *hold once
-/// `waiting` has given up, where that is not done by the function that holds a host's thread up.
+/// `waiting` has given up, where that is not done by the function that holds a host's thread up. The time to the run's end
+/// begins then.
 std::jthread ReleaseWhenGivenUp(Device& waiting, std::uint32_t* hold);
 
 /// Holds a host's thread up until the others have given up, and clears the word that says so.
 inline std::function<void(std::uint32_t*)> g_hold_host_up;  // set while no run goes on
 
+/// From the failure of a run to its end. A host's run ends after its late device, so there the time begins as that one is
+/// released.
+inline TimeToEnd g_time_to_end;
+
+/// Instead of being held up, a GPU's kernel traps.
+inline constexpr std::uint32_t kTraps = 2;
+
 /// Within a function of a program: holds its device up as long as *hold is not 0.
 CHATTY_NO_EXEC_CHECK
 CHATTY_FN void HoldUp(std::uint32_t* hold) {
 #if CHATTY_DEVICE_CODE
-  while (detail::LoadRelaxed(hold) != 0) {
+  while (const std::uint32_t what = detail::LoadRelaxed(hold)) {
+    if (what == kTraps) __trap();
   }
 #else
-  if (detail::LoadRelaxed(hold) != 0) g_hold_host_up(hold);
+  if (detail::LoadRelaxed(hold) == 0) return;
+  g_hold_host_up(hold);
+  g_time_to_end.Begin();
 #endif
 }
 
@@ -147,7 +159,7 @@ TEST_P(LateDevices, EndTheRunOfAllAndAreNamed) {
   hold[0] = 1;
   const auto program = std::make_shared<TypedProgram<HeldLevels>>(HeldLevels{hold.data(), kLength - 2});
   const auto job = session.Prepare(program, Resident());
-  const Clock::time_point begin = Clock::now();
+  g_time_to_end.Begin(kLateDeadline);
   try {
     job->Execute();
     ADD_FAILURE() << "waited for a device that was held up";
@@ -158,7 +170,7 @@ TEST_P(LateDevices, EndTheRunOfAllAndAreNamed) {
   } catch (const Error& error) {  // whatever comes, the device is released before the job ends
     ADD_FAILURE() << error.what();
   }
-  RecordProperty("ms", std::to_string(std::chrono::duration<double, std::milli>(Clock::now() - begin).count()));
+  g_time_to_end.End(session.device(0).kind());
   detail::StoreRelaxed(hold.data(), 0u);
   EXPECT_EQ(job->statistics().ended, Ended::kFailed);
   for (int run = 0; run < 2; ++run) ExpectWhole(*job);
@@ -184,6 +196,7 @@ TEST_P(LateWorklists, EndTheRunOfAllAndAreNamed) {
       } catch (const TimeoutError& error) {
         ExpectSays(error.what(), {": " + Waited(), devices.back()->label() + ", which has "});
       }
+      g_time_to_end.End(devices[0]->kind());
     }
     hold[0] = 0;
     EXPECT_EQ(RunWorklist<HeldItems>(devices, programs, seeds, {.width = 1}).processed, HeldItems::kItems);
