@@ -1,11 +1,17 @@
 // Host devices of which one is late, and what the devices' common memory tells of it.
 #include <chrono>
+#include <cstring>
 #include <exception>
+#include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <typeinfo>
+#include <utility>
+#include <vector>
 
 #include "../core/waits.h"
+#include "chatty/framework/fused/heap_reader.h"
 #include "chatty/framework/fused/rounds_team.h"
 #include "chatty/framework/fused/team.h"
 #include "late_devices_test_body.h"
@@ -53,6 +59,100 @@ struct ThreeHosts {
   std::vector<std::unique_ptr<Device>> owners = OpenDevices(ParseDevices("host:3"), 3);
   std::vector<Device*> all{owners[0].get(), owners[1].get(), owners[2].get()};
 };
+
+/// A GPU made of a host's memory. Its copies to the host can be held back, as those of a GPU that is busy.
+class LaggingGpu final : public Device {
+ public:
+  explicit LaggingGpu(int index) : host_(MakeHostDevice(index, 1)), stream_(*this) {}
+  void Lag() { lags_ = true; }
+  /// Performs the copies that were held back.
+  void CatchUp() {
+    lags_ = false;
+    for (const std::function<void()>& copy : std::exchange(held_back_, {})) copy();
+  }
+  int copies() const { return copies_; }     ///< to the host, asked for
+  std::function<void()> before_synchronize;  ///< of each stream
+
+  DeviceKind kind() const override { return DeviceKind::kCuda; }
+  int index() const override { return host_->index(); }
+  const DeviceInfo& info() const override { return host_->info(); }
+  MemoryResource& memory() override { return host_->memory(); }
+  void set_memory(MemoryResource* resource) override { host_->set_memory(resource); }
+  MemoryResource& pinned_memory() override { return host_->pinned_memory(); }
+  void set_pinned_memory(MemoryResource* resource) override { host_->set_pinned_memory(resource); }
+  void MakeCurrent() override {}
+  Stream& stream() override { return stream_; }
+  std::unique_ptr<Stream> NewStream() override { return std::make_unique<LaggingStream>(*this); }
+  std::unique_ptr<Event> NewEvent() override { return host_->NewEvent(); }
+  void CopyIn(void* device, const void* host, std::size_t bytes, Stream&) override { std::memcpy(device, host, bytes); }
+  void CopyOut(void* host, const void* device, std::size_t bytes, Stream&) override {
+    ++copies_;
+    const auto copy = [=] { std::memcpy(host, device, bytes); };
+    if (lags_) {
+      held_back_.emplace_back(copy);
+    } else {
+      copy();
+    }
+  }
+  void CopyWithin(void* to, const void* from, std::size_t bytes, Stream&) override { std::memcpy(to, from, bytes); }
+  bool AllowAccessBy(Device&) override { return true; }
+  bool HasNativeAtomics(Device&) override { return true; }
+  void Fill(void* device, std::uint8_t byte, std::size_t bytes, Stream&) override { std::memset(device, byte, bytes); }
+
+ private:
+  class LaggingStream final : public Stream {
+   public:
+    explicit LaggingStream(LaggingGpu& owner) : owner_(owner) {}
+    void Synchronize(const WaitContext& context) override {  // a deadline passes at once
+      if (owner_.before_synchronize) owner_.before_synchronize();
+      if (IsIdle()) return;
+      if (context.timeout.count() > 0) Throw<TimeoutError>("waited for a copy that is held back");
+      owner_.CatchUp();
+    }
+    bool IsIdle() override { return owner_.held_back_.empty(); }
+    void* native() const override { return nullptr; }
+
+   private:
+    LaggingGpu& owner_;
+  };
+
+  std::unique_ptr<Device> host_;
+  LaggingStream stream_;
+  bool lags_ = false;
+  int copies_ = 0;
+  std::vector<std::function<void()>> held_back_;
+};
+
+TEST(LateCopiesOfAHeap, AreNotTakenForWordsOfAnotherDeviceOrCall) {
+  LaggingGpu late(0), quick(1);
+  Device* const both[] = {&late, &quick};
+  SymmetricHeap heap(both, 1024);
+  const Symmetric<std::uint64_t> words = heap.Allocate<std::uint64_t>(2);
+  const std::vector<std::uint64_t> old{10, 11}, others{20, 21}, now{30, 31}, none;
+  const auto store = [&](std::size_t device, const std::vector<std::uint64_t>& values) {
+    std::memcpy(heap.data(words, device), values.data(), values.size() * sizeof(std::uint64_t));
+  };
+  store(0, old);
+  store(1, others);
+  {
+    fused::HeapReader reader(heap, 2);
+    EXPECT_EQ(reader.Read(words, 2, 0), old);
+    EXPECT_EQ(reader.Read(words, 2, 1), others);
+    late.Lag();
+    EXPECT_EQ(reader.Read(words, 2, 0), none) << "it does not answer";
+    const int copies = late.copies();
+    EXPECT_EQ(reader.Read(words, 2, 0), none);
+    EXPECT_EQ(late.copies(), copies) << "the first copy may still write where a second one would";
+    quick.before_synchronize = [&] { late.CatchUp(); };  // the late copy comes while the other device's words are read
+    EXPECT_EQ(reader.Read(words, 2, 1), others);
+    quick.before_synchronize = nullptr;
+    store(0, now);
+    EXPECT_EQ(reader.Read(words, 2, 0), now) << "it answers again";
+    late.Lag();
+    EXPECT_EQ(reader.Read(words, 1, 0), none);
+  }
+  EXPECT_TRUE(late.stream().IsIdle()) << "a copy would write into memory that was freed";
+}
 
 TEST(LateDevicesOfATeam, AreSaidToHaveNotBegunOrToBeBusy) {
   ThreeHosts hosts;
