@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -71,10 +72,19 @@ class DeviceArray {
   Buffer<T> buffer_;
 };
 
-/// What a program's functions count on a device.
+/// What a program's functions count on a device. `full`: rings that a host found full when it sent, and took messages.
 struct WorklistCalls {
-  std::uint64_t sent, packed, unpacked, received, wrong;
+  std::uint64_t sent, packed, unpacked, received, wrong, delays, bursts, full;
 };
+
+/// What makes a run hard.
+struct TreeUse {
+  std::uint32_t children = 2;  ///< of a vertex; more than two go to one device, as a burst
+  bool delays = false;         ///< of workers that process or receive an item
+};
+
+/// Between OnSend and Pack of an item: a host's worker that receives another one meanwhile has found a ring full.
+inline thread_local bool g_sends_item = false;
 
 /// A message of so many bytes, which has a 4-byte vertex and 8 bytes that depend on it.
 template <std::size_t kBytes>
@@ -82,8 +92,9 @@ struct PlainMessage {
   unsigned char bytes[kBytes];
 };
 
-/// A heap-ordered binary tree whose vertices are items on random devices: vertex i makes 2 i + 1 and 2 i + 2. Every function
-/// counts, so that an item that is lost, repeated or changed on its way shows. Items and messages have several sizes.
+/// A heap-ordered tree whose vertices are items on random devices: vertex i of a binary one makes 2 i + 1 and 2 i + 2. Every
+/// function counts, so that an item that is lost, repeated or changed on its way shows. Items and messages have several
+/// sizes.
 template <class Filler, std::size_t kMessageBytes>
 struct TreeItems {
   struct Item {
@@ -93,6 +104,7 @@ struct TreeItems {
   };
   using Message = PlainMessage<kMessageBytes>;
   std::uint32_t vertices;
+  TreeUse use;
   std::uint32_t* visits;  ///< by vertex, of this device
   WorklistCalls* calls;   ///< of this device
 
@@ -105,6 +117,22 @@ struct TreeItems {
     return item;
   }
   CHATTY_FN void Count(std::uint64_t* calls_of) const { atomics::Add<true>(calls_of, std::uint64_t{1}); }
+  /// Holds the worker up for up to 4 us, at one of 64 items.
+  CHATTY_FN void MayDelay(const Item& item, std::uint64_t salt) const {
+    const std::uint64_t random = Hash(item.vertex, salt);
+    if (!use.delays || random % 64 != 0) return;
+    Count(&calls->delays);
+#if CHATTY_DEVICE_CODE
+    __nanosleep(static_cast<unsigned>(random / 64 % 4096));
+#else
+    for (std::uint64_t i = random / 64 % 4096; i > 0; --i) std::atomic_signal_fence(std::memory_order_seq_cst);
+#endif
+  }
+  CHATTY_FN static void SetSends([[maybe_unused]] bool sends) {
+#if !CHATTY_DEVICE_CODE
+    g_sends_item = sends;
+#endif
+  }
   template <class Context>
   CHATTY_FN void Process(const Item& item, Context& context) const {
     const Item expected = ItemOf(item.vertex);
@@ -114,23 +142,28 @@ struct TreeItems {
       return;
     }
     atomics::Add<true>(visits + item.vertex, 1u);
-    for (std::uint64_t child = std::uint64_t{2} * item.vertex + 1; child <= std::uint64_t{2} * item.vertex + 2; ++child) {
-      if (child >= vertices) return;
+    MayDelay(item, 3);
+    const bool bursts = use.children > 2;
+    const std::uint64_t first = std::uint64_t{use.children} * item.vertex + 1;
+    if (bursts && first < vertices) Count(&calls->bursts);
+    for (std::uint64_t child = first; child < first + use.children && child < vertices; ++child) {
       const Item next = ItemOf(static_cast<std::uint32_t>(child));
       if (child % 5 == 0) {
         context.Push(next);
       } else {
-        context.Send(static_cast<std::uint32_t>(Hash(child, 1) % context.devices()), next);
+        context.Send(static_cast<std::uint32_t>(Hash(bursts ? first : child, 1) % context.devices()), next);
       }
     }
   }
   CHATTY_FN double Priority(const Item& item) const { return static_cast<double>(Hash(item.vertex, 2) % 1000); }
   CHATTY_FN bool OnSend(const Item&, std::uint32_t) const {
     Count(&calls->sent);
+    SetSends(true);
     return true;
   }
   CHATTY_FN Message Pack(const Item& item) const {
     Count(&calls->packed);
+    SetSends(false);
     Message message{};
     memcpy(message.bytes, &item.vertex, 4);
     memcpy(message.bytes + kMessageBytes - 8, item.check, 8);
@@ -138,13 +171,18 @@ struct TreeItems {
   }
   CHATTY_FN Item Unpack(const Message& message) const {
     Count(&calls->unpacked);
+#if !CHATTY_DEVICE_CODE
+    if (g_sends_item) Count(&calls->full);
+#endif
+    SetSends(false);
     Item item{};
     memcpy(&item.vertex, message.bytes, 4);
     memcpy(item.check, message.bytes + kMessageBytes - 8, 8);
     return item;
   }
-  CHATTY_FN bool OnReceive(const Item&) const {
+  CHATTY_FN bool OnReceive(const Item& item) const {
     Count(&calls->received);
+    MayDelay(item, 4);
     return true;
   }
 };
@@ -160,9 +198,9 @@ class WorklistTest : public testing::TestWithParam<WorklistCase> {
     const char* const asked = std::getenv("CHATTY_STRESS_ITEMS");  // NOLINT(concurrency-mt-unsafe)
     return asked != nullptr ? static_cast<std::uint32_t>(std::strtoul(asked, nullptr, 10)) : items;
   }
-  /// Runs a tree of so many vertices and looks at all counts.
+  /// Runs a tree of so many vertices and looks at all counts, which it returns.
   template <class Filler, std::size_t kMessageBytes>
-  static void RunTree(std::uint32_t vertices, const WorklistOptions& options) {
+  static WorklistCalls RunTree(std::uint32_t vertices, const WorklistOptions& options, const TreeUse& use = {}) {
     using Tree = TreeItems<Filler, kMessageBytes>;
     static_assert(WorklistProgram<Tree>);
     SCOPED_TRACE("width " + std::to_string(options.width) + ", lists of " + std::to_string(options.list_items) +
@@ -174,7 +212,7 @@ class WorklistTest : public testing::TestWithParam<WorklistCase> {
     for (Device* const device : devices.all) {
       visits.emplace_back(*device, vertices);
       calls.emplace_back(*device, 1);
-      programs.push_back({vertices, visits.back().data(), calls.back().data()});
+      programs.push_back({vertices, use, visits.back().data(), calls.back().data()});
     }
     std::vector<std::vector<typename Tree::Item>> seeds(devices.size());
     seeds.back().push_back(Tree::ItemOf(0));
@@ -190,6 +228,9 @@ class WorklistTest : public testing::TestWithParam<WorklistCase> {
       sum.unpacked += counted.unpacked;
       sum.received += counted.received;
       sum.wrong += counted.wrong;
+      sum.delays += counted.delays;
+      sum.bursts += counted.bursts;
+      sum.full += counted.full;
     }
     EXPECT_EQ(std::count(all.begin(), all.end(), 1u), vertices);
     EXPECT_EQ(statistics.processed, vertices);
@@ -201,6 +242,7 @@ class WorklistTest : public testing::TestWithParam<WorklistCase> {
     EXPECT_EQ(sum.sent > 0, devices.size() > 1);
     EXPECT_FALSE(statistics.stopped);
     EXPECT_GE(statistics.steps, options.width < 100 ? 5u : 1u);
+    return sum;
   }
 };
 
@@ -229,11 +271,23 @@ TEST_P(WorklistTest, ItemsAndMessagesOfAnySize) {
   RunTree<LongFiller, 14>(20'000, options);
 }
 
-/// The tree at a size of one's own: CHATTY_STRESS_ITEMS, 10^6 without it.
+/// The tree at a size of one's own: CHATTY_STRESS_ITEMS, 10^6 without it. Workers are delayed, and where rings are short, a
+/// vertex makes more items at once than a ring has room for.
 TEST_P(WorklistTest, EachOfManyItemsOnce) {
   const std::uint32_t vertices = StressItems(CHATTY_TEST_SANITIZED ? 50'000 : 1'000'000);
+  const DeviceSelection devices = ParseDevices(GetParam().devices);
   for (const std::uint32_t list_items : {0u, 64u}) {
-    RunTree<std::uint32_t, 12>(vertices, {.list_items = list_items, .waiting_items = vertices});
+    const TreeUse use{.children = list_items == 0 ? 2u : 100u, .delays = true};
+    const WorklistCalls counted =
+        RunTree<std::uint32_t, 12>(vertices, {.list_items = list_items, .waiting_items = vertices}, use);
+    EXPECT_GT(counted.delays, 0u);
+    EXPECT_EQ(counted.bursts, list_items == 0 ? 0 : (vertices - 2) / use.children + 1);
+    if (list_items != 0 && devices.kind == DeviceKind::kHost && devices.indices.size() > 1) {
+      EXPECT_GT(counted.full, 0u) << "no ring was ever full";
+    }
+    std::printf("[  COUNTED ] %u items, each once; %llu delays, %llu bursts, rings full %llu times\n", vertices,
+                static_cast<unsigned long long>(counted.delays), static_cast<unsigned long long>(counted.bursts),
+                static_cast<unsigned long long>(counted.full));
   }
 }
 
