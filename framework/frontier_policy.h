@@ -61,6 +61,6 @@ inline constexpr ResidentPolicy kHostRelaxPolicy{
     .narrow_rounds = 8, .narrow_edges = 1u << 15, .wide = 1u << 15, .wide_step = 1u << 17, .hops = 8, .max_hops = 4096};
 /// Of the kernel that keeps exact rounds, which costs little to enter.
 inline constexpr ResidentPolicy kRoundsPolicy{
-    .narrow_rounds = 2, .narrow_edges = 1u << 14, .wide = 1u << 16, .wide_step = 1u << 16};
+    .narrow_rounds = 2, .narrow_edges = 1u << 14, .wide = 1u << 20, .wide_step = 1u << 16};
 
 }  // namespace chatty

@@ -13,7 +13,7 @@ constexpr std::size_t kCounterWords = sizeof(symmetric::RingCounter) / sizeof(st
 /// Words of a device's entries of WideSums at one barrier, of which the first is the number of the barrier.
 constexpr std::size_t kSumsWords = kWideEntries * kTeamEntryBytes / sizeof(std::uint64_t);
 
-std::size_t ListBytes(std::size_t devices) { return devices * TeamRoundEdges(devices) * kTeamEntryBytes; }
+std::size_t ListBytes(std::size_t devices) { return devices * TeamListEntries(devices) * kTeamEntryBytes; }
 std::size_t SumsBytes(std::size_t devices) { return 2 * devices * kWideEntries * kTeamEntryBytes; }
 std::size_t SharedBytes(std::size_t devices) {
   constexpr std::size_t kArrays = 5;  // each begins a line
@@ -34,7 +34,8 @@ RoundsTeam::RoundsTeam(std::span<Device* const> devices)
   ref_.blocks = heap_.Allocate<std::uint64_t>(size());
   ref_.sums = heap_.Allocate<std::byte>(SumsBytes(size()));
   ref_.lists = heap_.Allocate<std::byte>(ListBytes(size()));
-  ref_.capacity = TeamRoundEdges(size());
+  ref_.capacity = TeamListEntries(size());
+  ref_.max_edges = TeamRoundEdges(size());
 }
 
 RoundsTeam::~RoundsTeam() {

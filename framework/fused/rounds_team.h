@@ -20,6 +20,9 @@
 /// behind a barrier of the sender's blocks, which takes longer than the entries that it saves: a round has few edges. So a
 /// list has room for as many entries as a round may have edges, and cannot overflow.
 ///
+/// Barriers carry edges in units, rounded in each block, so that all counts fit into a word. The second barrier of a round
+/// carries the exact number.
+///
 /// A barrier costs one addition over the link and one poll. Each block adds its counts to a word at each GPU, so no block
 /// counts arrivals and passes on what others have done. The words only grow, and a block subtracts what it has seen. No
 /// barrier reads or clears other counters, but the length of the list of all blocks where one has spilled. No barrier waits
@@ -61,15 +64,20 @@
 #include "chatty/comm/symmetric/ring.h"
 #include "chatty/core/macros.h"
 #include "chatty/framework/frontier_policy.h"
+#include "chatty/framework/fused/cuda/barrier_words.h"
 #include "chatty/framework/fused/heap_reader.h"
 
 namespace chatty::fused {
 
-/// Most edges of a round of so many devices together, with more of which rounds of many launches do better: entries of a
-/// list. Of many devices each list is shorter, because a device has one from each.
+/// Most edges of a round of so many devices together, with more of which rounds of many launches do better. Of many devices
+/// they are fewer, because a device has a list from each.
 constexpr std::uint32_t TeamRoundEdges(std::size_t devices) {
   constexpr std::size_t kFew = 8;
   return static_cast<std::uint32_t>(devices <= kFew ? kRoundsPolicy.wide : kRoundsPolicy.wide * kFew / devices);
+}
+/// Entries of a list: no round has more edges. A barrier sums units of edges, which may hide some of each device.
+constexpr std::uint32_t TeamListEntries(std::size_t devices) {
+  return TeamRoundEdges(devices) + static_cast<std::uint32_t>(devices) * cuda::BlockSums::kUnitError;
 }
 /// Bytes of a list's entry: the number of a vertex, that of a barrier, and a message of at most 8 bytes.
 inline constexpr std::size_t kTeamEntryBytes = 16;
@@ -93,7 +101,8 @@ struct RoundsTeamRef {
   Symmetric<std::uint64_t> blocks;          ///< of each device, with the barrier before which its kernel began
   Symmetric<std::byte> lists;               ///< at the owner: one of each sender
   Symmetric<std::byte> sums;                ///< WideSums of each device, of two barriers
-  std::uint32_t capacity = 0;               ///< entries of each list: most edges of a round
+  std::uint32_t capacity = 0;               ///< entries of each list
+  std::uint32_t max_edges = 0;              ///< most edges of a round, by the barriers' units
 
   /// The word to which the blocks of `from` add at `to`, for a barrier.
   CHATTY_FN unsigned long long* Word(std::uint32_t epoch, std::uint32_t from, std::uint32_t to) const {

@@ -11,14 +11,19 @@ namespace chatty::fused::cuda {
 /// What one block adds to the word of a barrier, or what all have added. Additions are of the whole word, so the difference
 /// of two words is what has been added between, whatever was there before.
 struct BlockSums {
-  static constexpr unsigned kBlockBits = 8;                       ///< of arrivals, and of blocks that spill
-  static constexpr unsigned kVertexBits = 17;                     ///< of `vertices`
-  static constexpr unsigned kEdgeBits = 24;                       ///< of `edges`
-  static constexpr unsigned kMaxBlocks = (1u << kBlockBits) - 1;  ///< of a grid
-  std::uint32_t vertices = 0;                                     ///< of all blocks, fewer than 2^17
-  std::uint32_t edges = 0;                                        ///< of all blocks, fewer than 2^24
-  bool spills = false;                                            ///< a block has put items into the list of all
-  bool stop = false;                                              ///< by one block
+  static constexpr unsigned kBlockBits = 8;                           ///< of arrivals, and of blocks that spill
+  static constexpr unsigned kVertexBits = 21;                         ///< of `vertices`
+  static constexpr unsigned kEdgeBits = 24;                           ///< of `edges`
+  static constexpr unsigned kMaxBlocks = (1u << kBlockBits) - 1;      ///< of a grid
+  static constexpr unsigned kEdgeUnit = 16;                           ///< edges of a unit of ToUnits
+  static constexpr unsigned kUnitError = kMaxBlocks * kEdgeUnit / 2;  ///< edges that all blocks' units miss at most
+  std::uint32_t vertices = 0;                                         ///< of all blocks, fewer than 2^21
+  std::uint32_t edges = 0;                                            ///< of all blocks, fewer than 2^24: edges, or units
+  bool spills = false;                                                ///< a block has put items into the list of all
+  bool stop = false;                                                  ///< by one block
+
+  /// The nearest number of units, for counts whose sum over all blocks may be 2^24 or more.
+  CHATTY_FN static constexpr std::uint32_t ToUnits(std::uint32_t edges) { return (edges + kEdgeUnit / 2) / kEdgeUnit; }
 
   CHATTY_FN constexpr unsigned long long Pack() const {
     return 1ull | std::uint64_t{spills} << kBlockBits | std::uint64_t{vertices} << (2 * kBlockBits) |

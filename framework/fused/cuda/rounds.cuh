@@ -58,14 +58,15 @@ struct RoundTotals {
 /// The kernel's input.
 template <class P>
 struct RoundsRef {
-  ActiveVertex* spilled = nullptr;      ///< kRoundEdges: active vertices that no block keeps
-  LocalId* touched = nullptr;           ///< kRoundEdges
+  ActiveVertex* spilled = nullptr;      ///< kRoundItems: active vertices that no block keeps
+  LocalId* touched = nullptr;           ///< kRoundItems
   RoundCounts* counts = nullptr;        ///< three
   GridBarrierWords* barrier = nullptr;  ///< of one GPU's blocks
   RoundTotals* totals = nullptr;
   volatile std::uint32_t* host = nullptr;  ///< mapped: whether to stop; the round, by which the host sees progress
   std::uint32_t max_rounds = 0;
-  std::uint32_t room = kListed;  ///< entries of a block's lists that are used at most: tests shorten them
+  std::uint32_t max_edges = kRoundEdges;  ///< of a round; the kernel returns before one with more
+  std::uint32_t room = kListed;           ///< entries of a block's lists that are used at most: tests shorten them
   StateRef<P> s;
 };
 
@@ -91,15 +92,16 @@ struct RoundShared {
   // FrontierOf reads these four, by one load of 16 bytes, while EmptyListed writes `count`.
   unsigned places;  ///< active vertices that have asked for a place of `kept`
   unsigned dealt;   ///< active vertices that have not
-  unsigned edges;   ///< of active vertices: at least kRoundEdges + 1 if a row is long
+  unsigned edges;   ///< of active vertices: at least WideEdges if a row is long
   unsigned stop;    ///< the host has asked for a stop
   unsigned count;   ///< vertices listed, and those for which there was no room
   GridBarrier<kRoundThreads>::Shared barrier;
 };
-/// Edges that say that a round is wide, of one block.
-inline constexpr unsigned kWideEdges = kRoundEdges + 1;
-static_assert(std::uint64_t{kWideEdges} * BlockSums::kMaxBlocks < 1ull << BlockSums::kEdgeBits);
-static_assert(kRoundEdges < 1u << BlockSums::kVertexBits);
+/// Edges that say that a round of at most so many is wide, of one block: a unit more.
+CHATTY_FN constexpr unsigned WideEdges(unsigned max_edges) { return max_edges + BlockSums::kEdgeUnit; }
+static_assert(std::uint64_t{BlockSums::ToUnits(WideEdges(kRoundEdges))} * BlockSums::kMaxBlocks <
+              1ull << BlockSums::kEdgeBits);
+static_assert(kRoundItems < 1u << BlockSums::kVertexBits);
 
 /// Adds the lanes' numbers.
 __device__ inline void AddFromWarp(unsigned long long* sum, unsigned long long mine) {
@@ -347,12 +349,13 @@ __device__ __forceinline__ void Update(const RoundsRef<P>& a, RoundShared& share
   const bool asks = active && item.degree < kDealtRow;
   const unsigned all = __ballot_sync(kFull, active), mask = __ballot_sync(kFull, asks);
   if (all == 0) return;
-  const unsigned edges = __reduce_add_sync(kFull, !active ? 0 : item.degree < kRoundRow ? item.degree : kWideEdges);
+  const unsigned wide = WideEdges(a.max_edges);
+  const unsigned edges = __reduce_add_sync(kFull, !active ? 0 : item.degree < kRoundRow ? item.degree : wide);
   unsigned at = 0;
   if (steps::cuda::Lane() == 0) {
     if (mask != 0) at = atomicAdd(&shared.places, __popc(mask));
     if (mask != all) atomicAdd(&shared.dealt, __popc(all & ~mask));
-    atomicAdd(&shared.edges, min(edges, kWideEdges));
+    atomicAdd(&shared.edges, min(edges, wide));
   }
   at = __shfl_sync(kFull, at, 0) + __popc(mask & ((1u << steps::cuda::Lane()) - 1));
   const bool kept = asks && at < room;
@@ -387,16 +390,16 @@ __device__ __forceinline__ void Begin(const RoundsRef<P>& a, RoundShared& shared
   if (blockIdx.x != 0) return;
   const unsigned long long edges = a.totals->first_edges;
   shared.dealt = a.counts[0].spilled;
-  shared.edges = a.totals->first_wide != 0 || edges > kRoundEdges ? kWideEdges : static_cast<unsigned>(edges);
+  shared.edges = a.totals->first_wide != 0 || edges > a.max_edges ? WideEdges(a.max_edges) : static_cast<unsigned>(edges);
   tally->edges = edges;
 }
 /// The active vertices that this block keeps, when it has come to a barrier.
 __device__ inline unsigned Kept(const RoundShared& shared, unsigned room) { return min(shared.places, room); }
 /// The next frontier's share of this block, likewise.
-__device__ inline BlockSums FrontierOf(const RoundShared& shared, unsigned room) {
+__device__ inline BlockSums FrontierOf(const RoundShared& shared, unsigned room, unsigned max_edges) {
   BlockSums sums;
   sums.vertices = shared.places + shared.dealt;
-  sums.edges = min(shared.edges, kWideEdges);
+  sums.edges = BlockSums::ToUnits(min(shared.edges, WideEdges(max_edges)));
   sums.spills = sums.vertices != Kept(shared, room);
   sums.stop = shared.stop != 0;
   return sums;
@@ -433,14 +436,15 @@ __global__ void __launch_bounds__(kRoundThreads, 1) Rounds(const __grid_constant
   unsigned room = 0;
   detail::Begin(a, shared, &tally);
   for (std::uint32_t step = 0;; ++step) {
-    barrier.Arrive([&] { return detail::FrontierOf(shared, room); });
+    barrier.Arrive([&] { return detail::FrontierOf(shared, room, a.max_edges); });
     detail::EmptyListed(shared);
     const unsigned kept = detail::Kept(shared, room);
     const detail::FrontierTurn<P> turn = detail::LoadOwnTurn(a, shared, kept);
     std::uint32_t spilled;
     const BlockSums sums = barrier.Await(&a.counts[step % 3].spilled, &spilled);
     if (step != 0) updated += sums.vertices;
-    if (sums.vertices == 0 || sums.stop || sums.edges > kRoundEdges || step == a.max_rounds) {
+    const unsigned edges = sums.edges * BlockSums::kEdgeUnit;
+    if (sums.vertices == 0 || sums.stop || edges > a.max_edges || step == a.max_rounds) {
       detail::Leave(a, shared, kept, spilled);
       if (blockIdx.x == 0 && threadIdx.x == 0) {
         a.totals->rounds = step;
@@ -465,7 +469,7 @@ __global__ void __launch_bounds__(kRoundThreads, 1) Rounds(const __grid_constant
         a.host[1] = step + 1;
       }
     }
-    const bool ask = sums.edges > kAskedEdges;
+    const bool ask = edges > kAskedEdges;
     detail::FollowEdges(a, shared, kept, spilled, step, turn,
                         [&](bool valid, LocalId source, const SharedOf<P>& value, EdgeIndex edge, LocalId target) {
                           bool first = false;
@@ -490,7 +494,7 @@ __global__ void __launch_bounds__(kRoundThreads, 1) Rounds(const __grid_constant
   }
 }
 
-/// Makes the first list from a frontier, which has at most kRoundEdges vertices, and empties the bitmap.
+/// Makes the first list from a frontier, which has at most max_edges vertices, and empties the bitmap.
 template <class P>
 __global__ void __launch_bounds__(kRoundThreads)
     TakeActive(const __grid_constant__ RoundsRef<P> a, Form form, std::size_t count) {

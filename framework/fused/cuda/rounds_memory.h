@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "chatty/framework/frontier_policy.h"
+#include "chatty/framework/fused/cuda/barrier_words.h"
 #include "chatty/framework/fused/relaxes.h"
 #include "chatty/framework/fused/rounds_team.h"
 #include "chatty/framework/options.h"
@@ -38,6 +39,10 @@ constexpr bool TakesRoundsTogether(std::size_t parts, RowOptions rows) {
 
 /// Edges of a round with which rounds of many launches do better, and of a row.
 inline constexpr std::uint32_t kRoundEdges = kRoundsPolicy.wide, kRoundRow = 1u << 11;
+/// Room of a GPU's lists of a round's vertices. Sums of units may hide some edges; rounds of many devices have fewer edges.
+inline constexpr std::uint32_t kRoundItems = kRoundEdges + 8 * BlockSums::kUnitError;
+static_assert(TeamListEntries(kMaxDevices) <= kRoundItems && TeamListEntries(8) <= kRoundItems &&
+              TeamListEntries(9) <= kRoundItems);  // convex between
 /// An active vertex and its row.
 struct alignas(16) ActiveVertex {
   LocalId vertex;
@@ -59,7 +64,7 @@ template <class P>
 std::uint64_t RoundsBytes(const PartShape& part, RowOptions rows) {
   const bool together = TakesRoundsTogether<P>(part.parts, rows), alone = part.parts == 1 && kRunsRounds<P>;
   if (!(together || alone) || !part.forward.built) return 0;
-  const std::uint64_t lists = kRoundEdges * (sizeof(ActiveVertex) + sizeof(LocalId)) + 1024;
+  const std::uint64_t lists = kRoundItems * (sizeof(ActiveVertex) + sizeof(LocalId)) + 1024;
   if (!together) return lists;
   return lists + sizeof(TeamRoundCounters) + RoundsTeam::Bytes(part.parts);
 }

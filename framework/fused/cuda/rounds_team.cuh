@@ -41,6 +41,7 @@ struct TeamRoundShared {
   unsigned long long seen[2][kMaxDevices];      ///< words of the last two barriers
   unsigned blocks[kMaxDevices];                 ///< of each GPU
   LocalId halo_begin[kMaxDevices + 1];          ///< as GraphRef has them
+  unsigned followed;                            ///< edges of this round
   unsigned sent[kMaxDevices];                   ///< entries of this round's lists, by owner
   unsigned long long sent_in_all[kMaxDevices];  ///< of earlier rounds
   unsigned long long crossed[kMaxDevices];      ///< edges of all rounds, by owner
@@ -284,7 +285,7 @@ __global__ void __launch_bounds__(kRoundThreads, 1)
   detail::Begin(a, shared.lists, &tally);
   for (std::uint32_t step = 0;; ++step) {
     ++epoch;
-    detail::Arrive(a, epoch, [&](std::uint32_t) { return detail::FrontierOf(shared.lists, room); });
+    detail::Arrive(a, epoch, [&](std::uint32_t) { return detail::FrontierOf(shared.lists, room, a.max_edges); });
     detail::EmptyListed(shared.lists);
     // What a block keeps is loaded meanwhile.
     const unsigned kept = detail::Kept(shared.lists, room);
@@ -292,15 +293,16 @@ __global__ void __launch_bounds__(kRoundThreads, 1)
     if (step == 0 && !detail::LearnBlocks(a, shared)) return;
     if (!detail::Await(a, shared, epoch, &a.counts[step % 3].spilled)) return;
     const std::uint32_t spilled = shared.sums[heap.me].spilled, own_active = shared.sums[heap.me].vertices;
-    std::uint32_t active = 0, edges = 0;
+    std::uint32_t active = 0;
+    std::uint64_t edges = 0;
     bool stop = false;
     for (std::uint32_t device = 0; device < heap.size; ++device) {
       active += shared.sums[device].vertices;
-      edges += shared.sums[device].edges;
+      edges += std::uint64_t{shared.sums[device].edges} * BlockSums::kEdgeUnit;
       stop = stop || shared.sums[device].stop;
     }
     if (step != 0) updated += active;
-    if (active == 0 || stop || edges > a.team.capacity || step == a.max_rounds) {
+    if (active == 0 || stop || edges > a.max_edges || step == a.max_rounds) {
       detail::Leave(a, shared.lists, kept, spilled);
       if (first_thread) {
         a.totals->rounds = step;
@@ -320,11 +322,11 @@ __global__ void __launch_bounds__(kRoundThreads, 1)
       }
       return;
     }
-    edges_touched += edges;
     edges_before = tally.edges;
     round.index = first_index + step;
     round.active = active;
     RoundCounts& out = a.counts[(step + 1) % 3];
+    if (threadIdx.x == 0) shared.followed = shared.lists.edges;
     detail::EmptyFrontier(shared.lists);
     if (blockIdx.x == 0 && threadIdx.x == 32) {
       a.counts[(step + 2) % 3] = RoundCounts{};
@@ -350,6 +352,7 @@ __global__ void __launch_bounds__(kRoundThreads, 1)
     detail::Arrive(a, epoch, [&](std::uint32_t device) {
       BlockSums sums;
       sums.vertices = shared.sent[device];
+      sums.edges = shared.followed;
       sums.spills = device == heap.me && shared.lists.count > detail::Listed(a, shared.lists);
       shared.sent_in_all[device] += shared.sent[device];
       shared.sent[device] = 0;
@@ -362,7 +365,10 @@ __global__ void __launch_bounds__(kRoundThreads, 1)
       for (unsigned i = threadIdx.x; i < heap.size; i += kRoundThreads) atomics::Store(&a.counters->listed[i], 0u);
     }
     std::uint32_t received = 0, more = shared.sums[heap.me].spilled;
-    for (std::uint32_t device = 0; device < heap.size; ++device) received += shared.sums[device].vertices;
+    for (std::uint32_t device = 0; device < heap.size; ++device) {
+      received += shared.sums[device].vertices;
+      edges_touched += shared.sums[device].edges;
+    }
     if (received != 0) {  // the same for all blocks of the GPU
       if (!__syncthreads_and(detail::Receive(a, shared, epoch, &out.touched, ask))) return;
       if (!detail::SyncOwnGrid(a, ++own_barriers)) return;

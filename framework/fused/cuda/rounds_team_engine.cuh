@@ -28,8 +28,8 @@ class TeamRoundsEngine final : public FusedEngine {
       : device_(device),
         state_(state),
         kernel_(device),
-        spilled_(device, kRoundEdges),
-        touched_(device, kRoundEdges),
+        spilled_(device, kRoundItems),
+        touched_(device, kRoundItems),
         counts_(device, 3),
         totals_(device, 1),
         report_(device, 1),
@@ -54,8 +54,8 @@ class TeamRoundsEngine final : public FusedEngine {
   /// The devices have the same sums, and so all run or none.
   bool Run(FusedRun& run, const WaitContext& context) override {
     if (run.rounds_team == nullptr || run.form == Form::kAll || run.asynchronous || state_.ref().asynchronous ||
-        run.active_vertices > run.rounds_team->capacity || run.max_rounds == 0 ||
-        run.ahead.active_edges > run.rounds_team->capacity || run.chooser.UsePull(run.ahead, run.round.vertices)) {
+        run.active_vertices > run.rounds_team->max_edges || run.max_rounds == 0 ||
+        run.ahead.active_edges > run.rounds_team->max_edges || run.chooser.UsePull(run.ahead, run.round.vertices)) {
       return false;
     }
     RunTogether(run, context);
@@ -77,6 +77,7 @@ class TeamRoundsEngine final : public FusedEngine {
     a.max_rounds = run.max_rounds;
     if (run.list_items != 0) a.room = run.list_items;
     a.team = *run.rounds_team;
+    a.max_edges = run.rounds_team->max_edges;
     a.counters = counters_.data();
     a.epoch = run.epoch;
     RoundOf<P> round = run.round.As<GlobalOf<P>>();
