@@ -159,6 +159,7 @@ Json StatisticsJson(const RunStatistics& statistics) {
   json["wide_rounds"] = statistics.wide_rounds;
   json["edges_touched"] = statistics.edges_touched;
   json["vertices_updated"] = statistics.vertices_updated;
+  json["items"] = statistics.items;
   json["devices"] = Json::array();
   for (const DeviceStatistics& device : statistics.devices) {
     json["devices"].push_back({{"device", device.device},

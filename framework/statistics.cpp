@@ -15,6 +15,7 @@ RunStatistics& RunStatistics::operator+=(const RunStatistics& next) {
   wide_rounds += next.wide_rounds;
   edges_touched += next.edges_touched;
   vertices_updated += next.vertices_updated;
+  items += next.items;
   converged = converged && next.converged;
   if (ended == Ended::kConverged) ended = next.ended;
   time_ms += next.time_ms;

@@ -87,6 +87,11 @@ struct RunStatistics {
   /// Vertices that an update changed, summed over rounds. Of fused runs, and with buckets on one host device without a
   /// trace: changes of a vertex by a message.
   std::uint64_t vertices_updated = 0;
+  /// Work items, as Groute counts them: vertices active at the begin of a round, summed over rounds. Of fused runs that
+  /// relax edges in any order or in buckets: vertices whose edges were followed, each time. Items whose vertex has got a
+  /// better value meanwhile are skipped and not counted. A run that begins in a kernel (`wide_rounds`) leaves its first
+  /// frontier out.
+  std::uint64_t items = 0;
   bool converged = true;  ///< whether `ended` is kConverged
   /// The reason.
   Ended ended = Ended::kConverged;

@@ -231,6 +231,7 @@ RunStatistics StatisticsFrom(const Json& json) {
   s.wide_rounds = json.value("wide_rounds", 0u);
   s.edges_touched = json.at("edges_touched");
   s.vertices_updated = json.at("vertices_updated");
+  s.items = json.value("items", std::uint64_t{0});
   for (const Ended ended : {Ended::kConverged, Ended::kLimit, Ended::kMaxRounds, Ended::kStopped, Ended::kFailed}) {
     if (json.at("ended") == EndedName(ended)) s.ended = ended;
   }

@@ -94,8 +94,8 @@ void TakeEngines(const EngineFigure& what, Figure& figure, const ComparePlan& pl
     } else {
       const ComparedGraph* const graph = comparison.Find(c.graph);
       if (!m.profiled || graph == nullptr || graph->vertices == 0) continue;
-      const double updates = static_cast<double>(m.statistics.vertices_updated) / static_cast<double>(graph->vertices);
-      if (updates > 0) lines.Add(fmt::format("{}, {}", c.execution, on), c.devices, updates);
+      const double items = static_cast<double>(m.statistics.items) / static_cast<double>(graph->vertices);
+      if (items > 0) lines.Add(fmt::format("{}, {}", c.execution, on), c.devices, items);
     }
   }
   lines.MoveTo(figure);

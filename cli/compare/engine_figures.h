@@ -16,7 +16,7 @@ namespace chatty::cli {
 enum class EngineAxis : std::uint8_t {
   kTimes,          ///< milliseconds of each engine
   kOptimisations,  ///< milliseconds without priorities, with them, and in a fused worker
-  kWork,           ///< updates of a vertex
+  kWork,           ///< items a vertex
 };
 
 /// What a figure of engines compares.

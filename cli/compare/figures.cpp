@@ -393,8 +393,10 @@ constexpr std::array<Description, 14> kDescriptions{{
      "Longer is faster: 100 MiB sent as one piece against the same in packets of 2 MiB.", false},
     {"groute-2d", "Broadcast to all devices (Groute, figure 2d)", "broadcast", "ms",
      "Shorter is faster: 100 MiB from one device to all others, directly or from one to the next around a ring.", false},
-    {"groute-3", "Work of the engines (Groute)", "devices", "updates a vertex",
-     "Lower is less work: how often an update changed a vertex, in the mean; 1 if each is changed once.", true},
+    {"groute-3", "Work of the engines (Groute)", "devices", "items a vertex",
+     "Lower is less work: how often a vertex's edges were followed, in the mean; 1 if each vertex is followed once. The "
+     "paper's numbers are of unknown graph and number of GPUs.",
+     true},
     {"groute-5", "Soft priority and fusion (Groute, table 5)", "devices", "ms",
      "Lower is faster: the median time with vertices in no order, nearest first, and nearest first in a fused worker, "
      "which several devices have for graphs of many levels alone.",
@@ -474,8 +476,8 @@ std::string PublishedSource(std::string_view figure) {
   for (const Json& file : Published()) {
     const std::string title = file.at("paper");
     if (title.find(paper) == std::string::npos) continue;
-    if (figure == "groute-3") return title + "; the axes are this project's own: the authors' artifact has no numbers of it";
-    return fmt::format("{}; {}", title, file.at("source").get<std::string>());
+    const Json own = file.value("sources", Json::object());  // of figures from elsewhere
+    return fmt::format("{}; {}", title, own.value(std::string(figure), file.at("source").get<std::string>()));
   }
   return "";
 }

@@ -155,6 +155,7 @@ class AsyncRun {
     report.fused_steps = fused_steps_;
     report.edges_touched = edges_touched_;
     report.vertices_updated = vertices_updated_;
+    report.items = items_;
     log_.MoveInto(report);
     return report;
   }
@@ -208,6 +209,7 @@ class AsyncRun {
     fused_steps_ = job.steps;
     edges_touched_ += job.edges_touched;
     vertices_updated_ += job.vertices_updated;
+    items_ += job.items.value_or(0);
     const std::vector<std::uint64_t> sent = run_.team->Sent(rank_);
     for (PartId q = 0; q < parts_; ++q) {
       if (sent[q] > 0) log_.CountSent(q, sent[q], /*before=*/sent[q], sent[q] * sizeof(symmetric::RingEntry));
@@ -228,6 +230,7 @@ class AsyncRun {
   void Push(Form form, std::size_t count) {
     const Span span = Timed(spans::kAdvance, {active_, edges_});
     vertices_updated_ += active_;
+    items_ += active_;
     steps_.Advance(round_, form, count, edges_, /*queue_out=*/true);
     round_.index += 1;
     work_.sweeps += 1;
@@ -537,7 +540,7 @@ class AsyncRun {
   std::array<Unsent, kMaxDevices> unsent_{};   // by peer
   std::uint32_t last_sent_[kMaxDevices] = {};  // entries of the last buffer
   std::uint32_t fused_steps_ = 0;
-  std::uint64_t edges_touched_ = 0, vertices_updated_ = 0;
+  std::uint64_t edges_touched_ = 0, vertices_updated_ = 0, items_ = 0;
 };
 
 }  // namespace
@@ -556,6 +559,7 @@ void RunAsync(const EngineRun& run, RunRecord* record) {
     statistics.fused_steps = std::max(statistics.fused_steps, report.fused_steps);
     statistics.edges_touched += report.edges_touched;
     statistics.vertices_updated += report.vertices_updated;
+    statistics.items += report.items;
   }
   statistics.rounds = statistics.push_rounds = record->round.index;
   run.control.RethrowFirst();

@@ -126,6 +126,7 @@ class BspRun {
     report.initialised = initialised_;
     report.edges_touched = edges_touched_;
     report.vertices_updated = vertices_updated_;
+    report.items = items_;
     log_.MoveInto(report);
     report.ended = ended_;
     report.push_rounds = push_rounds_;
@@ -176,6 +177,7 @@ class BspRun {
         track_, nullptr, pull ? spans::kPullRound : spans::kPushRound,
         {round_.index, total_.active_vertices,
          pull ? static_cast<std::uint64_t>(std::max<std::int64_t>(before.candidate_edges, 0)) : total_.active_edges});
+    items_ += traits_.every_round ? round_.vertices : before.active_vertices;
     if (skips_last_round_ && before.candidate_edges == 0) return SkipLastRound(pull);
     if (pull) {
       Pull();
@@ -247,6 +249,7 @@ class BspRun {
     FusedEngine* const engine = steps_.fused();
     if (!FusedTermsMet(engine->terms())) return false;
     FusedRun job = HandOver();
+    const std::uint64_t active = total_.active_vertices;
     const bool together = run_.rounds_team != nullptr;
     TeamShare share;
     if (together) Join(job, share);
@@ -265,6 +268,7 @@ class BspRun {
     if (job.mixed) RunLaterRoundsAsynchronously();
     if (together) Leave(job);
     if (traits_.has_measure || together) TakeSums();
+    CountItems(job, active);
     if (rank_ == 0 && options_.on_round && job.push_rounds + job.pull_rounds > 0)
       options_.on_round({round_.index, total_.active_vertices, program_.ChangeOf(round_)});
     return true;
@@ -310,6 +314,7 @@ class BspRun {
     const bool together = parts_ > 1;  // then all devices do the same, and each of them sees a stop at another time
     if (engine == nullptr || (!together && options_.stop.stop_requested())) return false;
     FusedRun job = HandOver();
+    const std::uint64_t active = begins ? 0 : total_.active_vertices;
     TeamShare share;
     if (together) Join(job, share);
     job.begins = begins;
@@ -346,7 +351,16 @@ class BspRun {
       Leave(job);
       TakeSums();
     }
+    CountItems(job, active);
     return true;
+  }
+
+  /// Counts the items of an engine's job, before which `active` vertices were active. An engine of rounds has followed these
+  /// and all that it has updated, but for those that are active now.
+  void CountItems(const FusedRun& job, std::uint64_t active) {
+    const std::uint64_t all = active + job.vertices_updated;
+    // A run that has just begun may have its first frontier alone, which was not counted.
+    items_ += job.items ? *job.items : all - std::min(all, total_.active_vertices);
   }
 
   /// The run, as it is handed over to an engine.
@@ -524,7 +538,7 @@ class BspRun {
   bool initialised_ = false;
   bool mixed_ = false;  // see RunLaterRoundsAsynchronously
   Ended ended_ = Ended::kFailed;
-  std::uint64_t edges_touched_ = 0, vertices_updated_ = 0;
+  std::uint64_t edges_touched_ = 0, vertices_updated_ = 0, items_ = 0;
   std::uint32_t push_rounds_ = 0, pull_rounds_ = 0, phases_ = 1, empty_phases_ = 0;
   std::uint32_t fused_steps_ = 0, wide_rounds_ = 0;
   std::uint32_t narrow_rounds_ = 0;  // in a row, this one included
@@ -550,6 +564,7 @@ void RunBsp(const EngineRun& run, RunRecord* record) {
   statistics.wide_rounds = last->wide_rounds;
   statistics.edges_touched = last->edges_touched;
   statistics.vertices_updated = last->vertices_updated;
+  statistics.items = last->items;
   for (const BspReport& report : reports) record->initialised = record->initialised || report.initialised;
   run.control.RethrowFirst();
   statistics.ended = last->ended;

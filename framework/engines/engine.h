@@ -81,7 +81,7 @@ struct DeviceReport {
   RoundState round;
   bool initialised = false;
   std::uint32_t fused_steps = 0;
-  std::uint64_t edges_touched = 0, vertices_updated = 0;
+  std::uint64_t edges_touched = 0, vertices_updated = 0, items = 0;
   std::vector<PairStatistics> pairs;  ///< one a receiver
   std::vector<BufferRecord> buffers;
 };

@@ -53,6 +53,7 @@ nb::dict StatisticsOf(const Outcome& run) {
   all["wide_rounds"] = statistics.wide_rounds;
   all["edges_touched"] = statistics.edges_touched;
   all["vertices_updated"] = statistics.vertices_updated;
+  all["items"] = statistics.items;
   all["converged"] = statistics.converged;
   all["ended"] = EndedName(statistics.ended);
   all["time_ms"] = statistics.time_ms;

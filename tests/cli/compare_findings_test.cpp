@@ -27,11 +27,13 @@ TEST(CompareData, StatisticsComeBackFromTheirRecord) {
   }
   s.edges_touched = 1000;
   s.vertices_updated = 100;
+  s.items = 120;
   s.ended = Ended::kMaxRounds;
   s.devices.push_back({"cuda:0", 10, 3, 1, 0.5});
   s.pairs.push_back({0, 1, 500, 100, 4000});
   EXPECT_EQ(ToJson(StatisticsFrom(ToJson(s))), ToJson(s));
   EXPECT_EQ(ToJson(s).at("wide_rounds"), 9);
+  EXPECT_EQ(ToJson(s).at("items"), 120);
 }
 
 TEST(CompareFindings, RegretIsAgainstTheBestRightFixedPath) {

@@ -167,6 +167,7 @@ class EngineTest : public testing::TestWithParam<const char*> {
       EXPECT_EQ(s.rounds, depth + 1);
       EXPECT_EQ(s.phases, 1u);
       EXPECT_EQ(s.vertices_updated, reached - 1) << "every vertex but the source is reached once";
+      EXPECT_EQ(s.items, s.wide_rounds > 0 ? reached - 1 : reached) << "and followed once";
       if (options.direction == Direction::kPush) {
         EXPECT_EQ(s.edges_touched, edges) << "a pushed search looks at the edges of what it reaches, once";
       }

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -43,19 +45,32 @@ std::string FigureLegend(const Figure& figure) {
   return html + "</ul>\n";
 }
 
+/// A positive number, or 0 for an x that is none: then the value holds for all x.
+double NumberIn(const std::string& x) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(x.data(), x.data() + x.size(), number);
+  return error == std::errc() && end == x.data() + x.size() ? number : 0;
+}
+
 std::string FigureLines(const Figure& figure) {
   constexpr double kLeft = 52, kRight = 350, kBottom = 260, kTop = 22;
   double low = 0, high = 0, least = 0, most = 0;
   std::vector<std::vector<std::pair<double, double>>> lines;
+  std::vector<double> levels;  // of each series: its value across all x, if it has one; else 0
   for (const FigureSeries& series : figure.series) {
     lines.emplace_back();
+    levels.push_back(0);
     for (const auto& [text, value] : series.points) {
-      const double at = std::stod(text);
-      if (at <= 0 || value <= 0) continue;
-      least = least == 0 ? at : std::min(least, at);
-      most = std::max(most, at);
+      if (value <= 0) continue;
       low = low == 0 ? value : std::min(low, value);
       high = std::max(high, value);
+      const double at = NumberIn(text);
+      if (at <= 0) {
+        levels.back() = value;
+        continue;
+      }
+      least = least == 0 ? at : std::min(least, at);
+      most = std::max(most, at);
       lines.back().emplace_back(at, value);
     }
     std::sort(lines.back().begin(), lines.back().end());
@@ -65,6 +80,10 @@ std::string FigureLines(const Figure& figure) {
   VerticalAxis(svg, y, kLeft, kRight, figure.y_label);
   HorizontalAxis(svg, x, kTop, kBottom, figure.x_label, kRight);
   for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (levels[i] > 0) {
+      svg.Path({{kLeft, y(levels[i])}, {kRight, y(levels[i])}}, SeriesLine(figure, i),
+               fmt::format("{}: {}", SeriesName(figure.series[i]), levels[i]));
+    }
     std::vector<std::pair<double, double>> path;
     for (const auto& [at, value] : lines[i]) path.emplace_back(x(at), y(value));
     svg.Path(path, SeriesLine(figure, i), SeriesName(figure.series[i]));

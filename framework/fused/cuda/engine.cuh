@@ -175,6 +175,7 @@ class Engine final : public FusedEngine {
     run.steps += t.steps;
     run.edges_touched += t.edges;
     run.vertices_updated += t.improved;
+    run.items = run.items.value_or(0) + t.done;
     run.mixed = left && !kOrders && (t.below != 0 || t.end == End::kOverflow || t.end == End::kStopped);
     run.form = Form::kBitmap;
     run.active_vertices = 0;

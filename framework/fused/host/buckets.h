@@ -175,7 +175,7 @@ FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, bool
   BucketWorker<P, kConcurrent> worker(s, round);
   worker.SetLimit(job.buckets.limit());
   std::size_t which = 0, turn = 0;
-  std::uint64_t found = 0, first_pending = job.first_pending;
+  std::uint64_t followed = 0, found = 0, first_pending = job.first_pending;
   std::int64_t pending = job.pending_vertices;
   std::uint32_t narrow = 0;
   bool stop = false;
@@ -247,6 +247,7 @@ FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, bool
     }
     if (found == 0 || stop || job.push_rounds >= job.max_rounds) break;  // with something active if anything is left to do
     if (ends_narrow && narrow > kHostRelaxPolicy.narrow_rounds) break;
+    followed += found;
     // The last round's lists, of which nobody takes any more, become the next one's.
     std::vector<LocalId>& next = board.lists.Clear(which ^ 1, rank);
     BucketWorker<P, kConcurrent> mine = worker;  // whose counts nobody else sees meanwhile: they stay in registers
@@ -290,6 +291,7 @@ FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, bool
   }
   // What is active, if anything is left to do, is left in the bitmap.
   for (std::size_t w = stretch(words, rank); w < stretch(words, rank + 1); ++w) s.active[w] = std::exchange(s.touched[w], 0);
+  job.items = followed;
   job.round.index = round.index;
   job.round.active = found;
   job.active_vertices = found;

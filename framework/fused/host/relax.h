@@ -180,6 +180,7 @@ FusedRun Relax(Group& group, const StateRef<P>& state, RelaxShared<ItemOf<P>>& s
 
   double limit = -kInfinity<double>, width = terms.width;
   std::uint32_t hop_limit = 0, hops = 0, steps = 0;
+  std::uint64_t followed = 0;
   std::uint64_t done = 0, first_ones = 0;  // since the limit rose
   bool counts_first = false;
   while (all.near + all.far > 0 && !all.stop) {
@@ -237,7 +238,9 @@ FusedRun Relax(Group& group, const StateRef<P>& state, RelaxShared<ItemOf<P>>& s
     hops = std::max(hops, all.hops);
     job.edges_touched += all.edges;
     job.vertices_updated += all.improved;
+    followed += all.done;
   }
+  job.items = followed;
   job.steps += steps;
   job.push_rounds += kOrders ? steps : hops;
   job.round.index += kOrders ? steps : hops;

@@ -92,6 +92,7 @@ FusedRun RelaxTogether(Group& group, const StateRef<P>& state, RelaxShared<ItemO
     detail::Report(mine, near - reported_near, far.size() - reported_far, stop, team.heap.Own(team.counts) + step % 3);
     reported_near = near;
     reported_far = far.size();
+    all.done += mine.done;
     all.edges += mine.edges;
     all.improved += mine.improved;
     all.hops = std::max(all.hops, mine.hops);
@@ -159,11 +160,14 @@ FusedRun RelaxTogether(Group& group, const StateRef<P>& state, RelaxShared<ItemO
   shared.counts[0][rank] = all;
   group.sync_soon();
   std::uint32_t hops = 0;
+  std::uint64_t followed = 0;
   for (const auto& one : shared.counts[0]) {
+    followed += one.done;
     job.edges_touched += one.edges;
     job.vertices_updated += one.improved;
     hops = std::max(hops, one.hops);
   }
+  job.items = followed;
   job.push_rounds += kOrders ? steps : hops;
   job.round.index += kOrders ? steps : hops;
   job.form = Form::kBitmap;
