@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "chatty/core/bitmap.h"
+#include "chatty/core/bytes.h"
 #include "chatty/core/hash.h"
 #include "chatty/framework/state.h"
 
@@ -153,6 +154,16 @@ DeviceAdvice AdviseDevices(const Graph& graph, std::size_t devices) {
   return {1, levels * kRoundUs > work_us
                  ? fmt::format("about {:.0f} levels, each of which would cost an exchange", levels)
                  : std::string("its edges are done sooner than the devices have agreed on anything")};
+}
+
+DeviceAdvice ChooseDevices(const Graph& graph, const DeviceChoice& choice) {
+  if (choice.devices < 2) return {choice.devices, "there is no other"};
+  if (!choice.traverses) return {choice.devices, "the program reads many edges in every round"};
+  DeviceAdvice advice = AdviseDevices(graph, choice.devices);
+  if (advice.devices == choice.devices || choice.free_on_one == 0 || choice.needed_on_one <= choice.free_on_one)
+    return advice;
+  return {choice.devices, fmt::format("one device needs up to {}, free is {}", FormatBytes(choice.needed_on_one),
+                                      FormatBytes(choice.free_on_one))};
 }
 
 DeviceAdvice AdviseHostDevices(const Graph& graph, std::size_t devices) {

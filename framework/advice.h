@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "chatty/core/device.h"
@@ -55,8 +56,18 @@ struct DeviceAdvice {
 /// time saved by dividing the edges (docs/performance/exchange-and-paths.md). Not for programs that read all edges in every
 /// round, which always gain.
 DeviceAdvice AdviseDevices(const Graph& graph, std::size_t devices);
-/// The same for host devices, which share the cores: a single device does all the work in the same time, and with several
-/// each level costs a synchronisation. Recommends several if that is a small part of the time.
+/// What decides how many of several GPUs a run takes, if the user leaves that to the program.
+struct DeviceChoice {
+  std::size_t devices = 1;          ///< that are available
+  bool traverses = false;           ///< the program visits edges from a frontier: RegisteredProgram::traverses
+  std::uint64_t needed_on_one = 0;  ///< bytes that the run takes at most on one device that has the whole graph
+  std::uint64_t free_on_one = 0;    ///< bytes that the first device has; 0 if unknown
+};
+/// The devices that a run should take: one where the program traverses, AdviseDevices says one, and it has room for the
+/// whole run; else all.
+DeviceAdvice ChooseDevices(const Graph& graph, const DeviceChoice& choice);
+/// As AdviseDevices, for host devices, which share the cores: a single device does all the work in the same time, and with
+/// several each level costs a synchronisation. Recommends several if that is a small part of the time.
 DeviceAdvice AdviseHostDevices(const Graph& graph, std::size_t devices);
 
 /// Why a GPU that has the whole graph should relax the edges of a program that carries values from the first frontier on;

@@ -59,19 +59,20 @@ bool UsesWeights(const RegisteredProgram& program, const Graph& graph, const std
   return false;
 }
 
-/// `--devices auto` with several GPUs: gives back all but one where a traversal would only wait for more, if one has room
-/// for all of it. Returns why, or nothing where all are kept.
+/// `--devices auto` with several GPUs: gives back those that ChooseDevices does not take. Returns why, or nothing where all
+/// are kept.
 std::string KeepWhatPays(const RunCommandOptions& options, const RegisteredProgram& program, const Graph& graph,
                          const RunOptions& run, std::vector<std::unique_ptr<Device>>& devices) {
-  if (options.devices != "auto" || devices.size() < 2 || !program.traverses()) return {};
-  const DeviceAdvice advice = AdviseDevices(graph, devices.size());
-  if (advice.devices >= devices.size()) return {};
+  const std::size_t all = devices.size();
+  if (options.devices != "auto" || all < 2) return {};
   const auto memory = program.Memory(&graph, options.parameters.value, run);
   const MemoryPlan plan =
       BoundMemory(CountsOf(graph), memory.at(0), devices[0]->kind(), 1, run.comm, Bound::kMax, /*text=*/false);
   const std::uint64_t room = options.memory_limit > 0 ? options.memory_limit : devices[0]->free_memory();
-  if (room != 0 && plan.devices[0].total() > room) return {};
-  const std::size_t all = devices.size();
+  const DeviceAdvice advice = ChooseDevices(
+      graph,
+      {.devices = all, .traverses = program.traverses(), .needed_on_one = plan.devices[0].total(), .free_on_one = room});
+  if (advice.devices == all) return {};
   devices.resize(advice.devices);
   return fmt::format("{} of {}: {}; --devices cuda takes all", advice.devices, all, advice.why);
 }

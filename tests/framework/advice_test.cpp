@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -119,6 +120,32 @@ TEST(DeviceAdvice, OneForLongWaysAndForLittleWork) {
   EXPECT_EQ(AdviseDevices(Kron(18), 4).devices, 4u);
   EXPECT_EQ(AdviseDevices(Grid(500), 1).devices, 1u);
   EXPECT_NE(AdviseDevices(Grid(500), 4).why.find("levels"), std::string::npos);
+}
+
+// What `chatty run --devices auto` does on a machine with several GPUs.
+TEST(DeviceChoice, OneGpuForRoadsWhereOneHasRoom) {
+  constexpr std::uint64_t kMiB = 1 << 20;
+  const Graph roads = Grid(500), social = Kron(18);
+  const DeviceChoice traversal{.devices = 4, .traverses = true, .needed_on_one = 20 * kMiB, .free_on_one = 100 * kMiB};
+  const auto with = [&](auto&& change) {
+    DeviceChoice choice = traversal;
+    change(choice);
+    return choice;
+  };
+  const DeviceAdvice one = ChooseDevices(roads, traversal);
+  EXPECT_EQ(one.devices, 1u);
+  EXPECT_NE(one.why.find("levels, each of which would cost an exchange"), std::string::npos) << one.why;
+  EXPECT_EQ(ChooseDevices(roads, with([](DeviceChoice& c) { c.free_on_one = 20 * kMiB; })).devices, 1u) << "it just fits";
+  EXPECT_EQ(ChooseDevices(roads, with([](DeviceChoice& c) { c.free_on_one = 0; })).devices, 1u) << "unknown";
+
+  const DeviceAdvice small = ChooseDevices(roads, with([](DeviceChoice& c) { c.free_on_one = 10 * kMiB; }));
+  EXPECT_EQ(small.devices, 4u);
+  EXPECT_EQ(small.why, "one device needs up to 20.0 MiB, free is 10.0 MiB");
+  EXPECT_EQ(ChooseDevices(roads, with([](DeviceChoice& c) { c.traverses = false; })).devices, 4u) << "PageRank";
+  EXPECT_EQ(ChooseDevices(social, traversal).devices, 4u);
+  for (const std::size_t devices : {std::size_t{0}, std::size_t{1}}) {
+    EXPECT_EQ(ChooseDevices(roads, with([&](DeviceChoice& c) { c.devices = devices; })).devices, devices);
+  }
 }
 
 TEST(DeviceAdvice, HostDevicesShareTheCores) {
