@@ -44,6 +44,7 @@ class Record:
     runs: list[Run]
     cores: Optional[int] = None
     source: str = ""  # where the figures come from, if not from trials that the record keeps
+    engine_regret: Optional[dict] = None  # of results of `chatty compare`, with `auto` among the engines
 
     @property
     def day(self) -> str:
@@ -146,6 +147,7 @@ def _of_compare(path: str, content: dict) -> Record:
         commit=chatty.get("commit", ""),
         command=content.get("command", ""),
         runs=[],
+        engine_regret=content.get("engine_regret"),
     )
     for entry in content["measurements"]:
         # Later results leave the default partition out.
@@ -194,6 +196,32 @@ def markdown(record: Record) -> str:
         lines += ["", f"| {devices} (ms) |" + "".join(f" {graph} |" for graph in columns), "|---|" + "---|" * len(columns)]
         for row, cells in rows[devices].items():
             lines.append(f"| {row} |" + "".join(f" {cells.get(graph, '')} |" for graph in columns))
+    return "\n".join(lines) + "\n"
+
+
+def regret_of_engines(record: Record) -> str:
+    """How much longer `auto` takes than the best engine that one names, as Markdown. Throws RecordError if there is none."""
+    regret = record.engine_regret or {}
+    if not regret.get("cases"):
+        raise RecordError(f"{record.path} has no regret of engines; `chatty compare --execution bsp,async,auto` makes one")
+    head = record.machine + (", " if record.gpus else "") + record.gpus + ", " + record.day
+    lines = [head, f"commit {record.short_commit}, {record.command}", ""]
+    try:
+        judged = len(regret["cases"]) - regret["unclear"]
+        summary = f"{100 * regret['median']:.1f} % in the median of {judged}, {100 * regret['worst']:.1f} % at worst"
+        lines += [
+            f"Regret of the engine that auto takes: {summary if judged else 'unknown'}; {regret['unclear']} unclear.",
+            "",
+            "| graph | program | devices | auto takes | auto, ms | best | best, ms | auto is | regret, % |",
+            "|---|---|---|---|---|---|---|---|---|",
+        ]
+        for case in regret["cases"]:
+            share = "" if case["verdict"] == "unclear" else f"{100 * case['regret']:.1f}"
+            cells = [case["graph"], case["program"], str(case["devices"]), case["took"], milliseconds(case["auto_ms"])]
+            cells += [case["best"], milliseconds(case["best_ms"]), case["verdict"], share]
+            lines.append("| " + " | ".join(cells) + " |")
+    except (KeyError, TypeError) as error:
+        raise RecordError(f"{record.path}: engine_regret has no {error}") from None
     return "\n".join(lines) + "\n"
 
 

@@ -177,6 +177,34 @@ class CompareTest(Scratch):
         self.assertEqual((status, out), (2, ""))
         self.assertIn("no run in common", err)
 
+    def test_regret_of_engines(self):
+        case = {"graph": "k", "program": "bfs", "devices": 2, "took": "async", "auto_ms": 110.0, "best": "bsp"}
+        case |= {"best_ms": 100.0, "verdict": "slower", "regret": 0.1}
+        regret = {"median": 0.1, "worst": 0.1, "unclear": 1, "cases": [case, case | {"verdict": "unclear", "regret": 0}]}
+        result = {
+            "started": "2030-01-01T00:00:00Z",
+            "machine": {"processor": "p", "threads": 2},
+            "chatty": {"commit": "0123456789"},
+            "command": "chatty compare k --execution bsp,async,auto",
+            "measurements": [],
+            "engine_regret": regret,
+        }
+        status, out, err = call(self.put("a.json", result), "--regret")
+        self.assertEqual((status, err), (0, ""))
+        lines = out.splitlines()
+        self.assertEqual(lines[:2], ["p, 2030-01-01", "commit 0123456, chatty compare k --execution bsp,async,auto"])
+        self.assertEqual(
+            lines[3], "Regret of the engine that auto takes: 10.0 % in the median of 1, 10.0 % at worst; 1 unclear."
+        )
+        self.assertEqual(lines[-2], "| k | bfs | 2 | async | 110 | bsp | 100 | slower | 10.0 |")
+        self.assertEqual(lines[-1], "| k | bfs | 2 | async | 110 | bsp | 100 | unclear |  |")
+        for content in (result | {"engine_regret": None}, record_of([entry(around(1))])):
+            status, out, err = call(self.put("b.json", content), "--regret")
+            self.assertEqual((status, out), (2, ""))
+            self.assertIn("has no regret of engines", err)
+        broken = result | {"engine_regret": {"unclear": 0, "cases": [case]}}
+        self.assertIn("engine_regret has no 'median'", call(self.put("b.json", broken), "--regret")[2])
+
     def test_results_of_chatty_compare_with_their_trials(self):
         def result(middle, passed=True):
             trials = [middle - 1, middle, middle + 2, middle, middle - 1, middle + 1]
