@@ -74,7 +74,7 @@ template <class T>
 CHATTY_FN void StoreRelease(T* address, T value) {
   SystemAtomic<T>(*address).store(value, order::kRelease);
 }
-/// `red.release.sys.add`
+/// `atom.add.release.sys`, whose result nobody uses
 template <class T>
 CHATTY_FN void AddRelease(T* address, T value) {
   SystemAtomic<T>(*address).fetch_add(value, order::kRelease);

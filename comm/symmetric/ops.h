@@ -3,29 +3,10 @@
 /// OpenSHMEM's, where a device is a processing element (PE). All threads of a scope (Thread, Warp, Block) make a call
 /// together, with equal arguments.
 ///
-/// Memory orders. Of each operation: its instructions on a GPU (PTX); on hosts (C++); what it promises; what it does not.
-///
-/// - PutNbi: `st.relaxed.sys`, in the widest words to which addresses and size are aligned, 16 bytes at most; memcpy.
-///   Promises nothing until Quiet, which also makes the source reusable. No order, even between its own words.
-/// - Put: the same, then a barrier of the scope; memcpy. The source is reusable by all threads of the scope. No arrival, no
-///   order of two puts.
-/// - GetNbi: `ld.relaxed.sys`, in the same words; memcpy. Promises nothing until Quiet.
-/// - Get: the same, then a barrier of the scope; memcpy. All threads of the scope have the data. No order of two gets.
-/// - Fence: `fence.acq_rel.sys` between barriers of the scope; `atomic_thread_fence(acq_rel)`. All devices see the scope's
-///   earlier stores before the leader's (rank 0) later ones, and the order is cumulative. OpenSHMEM orders stores to one
-///   device only. No completion, and no order between a store before it and a load after it.
-/// - Quiet: `fence.sc.sys` between barriers of the scope; `atomic_thread_fence(seq_cst)`. All of Fence, and all quiets have
-///   one order: of two devices that store, call Quiet and load, at least one sees the other's store. Gets have their data.
-///   It does not say that another device has looked.
-/// - PutSignal: puts, a barrier of the scope, then `st.release.sys` or `red.release.sys.add` by the leader; memcpy, then a
-///   store or fetch_add, release. Who acquires the signal's value sees the data. No order with other puts. A release waits
-///   until the data's stores are acknowledged, a round trip over the link. So over NVLink a word of 8 bytes that shares 16
-///   bytes with a signal to set is stored with it, by one `st.relaxed.sys.b128`, which the link does not divide. NCCL's
-///   LL128 protocol relies on that, too; the PTX model has no rule for two loads of 8 bytes of such a store.
-/// - WaitUntil, Test: `ld.acquire.sys` by the leader, then a barrier of the scope; load, acquire. All threads of the scope
-///   see what was ordered before the value. No fairness.
-/// - Atomic operations: `atom.relaxed.sys`, `ld` and `st.relaxed.sys`; the same, relaxed. Each is one step, and all devices
-///   agree on an order of all changes of a word. No order with other words: that is Fence.
+/// Memory orders. PTX and C++ of each operation, what it orders, and what OpenSHMEM says are a table in docs/internals.md,
+/// "Operations on symmetric heaps". In short: puts, gets and atomic operations are relaxed, and order nothing. PutSignal's
+/// data is there for who acquires its signal. Fence orders the scope's stores before the leader's later ones; Quiet also
+/// completes. WaitUntil and Test acquire.
 ///
 /// Bytes that a put writes are neither read nor written by others until a signal, a fence and a flag, or a barrier orders
 /// them. A word that several devices change at once is changed by atomics alone. Between GPUs, atomics need links that

@@ -5,9 +5,8 @@
 /// number into a flag on every device, and all blocks poll the flags on their own device. On one node this takes less time
 /// than one polling block per device, or than a counter to which the blocks of all devices add.
 ///
-/// Orders: an arrival is `atom.acq_rel.gpu`, so the last block has seen what its device's blocks did. It then calls
-/// `fence.acq_rel.sys` and stores flags, `st.relaxed.sys`; polls are `ld.acquire.sys`. So what any thread of any device did
-/// before the barrier is seen by all threads of all devices behind it: a barrier contains a Quiet of every scope. With a
+/// Orders (docs/internals.md, "Operations on symmetric heaps", has the instructions): what any thread of any device did
+/// before the barrier is seen by all threads of all devices behind it. So a barrier contains a Quiet of every scope. With a
 /// proxy the flags are requests like all others, which each device's proxy completes in their order: the same holds.
 ///
 /// All blocks of a grid must be resident at once: launch it cooperatively.
