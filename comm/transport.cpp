@@ -47,7 +47,7 @@ constexpr std::array kTransports{
                   .host = true,
                   .cuda = true,
                   .broadcast_only = true,
-                  .description = "a hub in host memory that all bring theirs to and read others' from, as WS-VR's"},
+                  .description = "host memory that each device copies its buffers to, and reads others' from, as in WS-VR"},
 };
 
 [[noreturn]] void ThrowNoBroadcasts(std::string_view name) {

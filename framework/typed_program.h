@@ -108,7 +108,7 @@ constexpr ProgramTraits MakeTraits() {
 /// ErasedProgram of a P.
 template <class P, class Backends = CompiledBackends>
 class TypedProgram final : public ErasedProgram {
-  static constexpr bool kFits = CheckProgram<P>();  // what does not fit is told once, and compiled no further
+  static constexpr bool kFits = CheckProgram<P>();  // a wrong program gets one error, and is compiled no further
 
  public:
   /// A copy of `program`, parameters and all.

@@ -356,7 +356,7 @@ class BecameZero {
 };
 
 /// @{
-/// The readers of each form, behind what told it. Defined for the types of ResultValues.
+/// The readers of each form, after the part of the file that identified the form. Defined for the types of ResultValues.
 template <class T>
 Array<T> ReadText(Input& input, VertexId vertices, const ResultIds& ids, ResultKind kind, ForeignMarks* marks);
 template <class T>

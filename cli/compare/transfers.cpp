@@ -14,7 +14,7 @@
 namespace chatty::cli {
 namespace {
 
-/// The bytes that those have who begin; none of them is 0.
+/// The bytes of the devices that begin; none is 0.
 std::uint8_t PatternAt(std::size_t offset) {
   return static_cast<std::uint8_t>(1 + (offset * 131 + (offset >> 12) * 7) % 255);
 }

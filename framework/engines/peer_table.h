@@ -30,8 +30,8 @@ struct PeerCounts {
   explicit PeerCounts(const Subgraph& subgraph);
 };
 
-/// The counts of all parts. Each device of a job has the same table, made from the counts that the devices exchanged. So no
-/// device reads another device's subgraph during a run.
+/// The counts of all parts. A job makes one table for all devices from their subgraphs. So no device reads another device's
+/// subgraph during a run.
 class PeerTable {
  public:
   PeerTable() = default;

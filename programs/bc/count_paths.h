@@ -24,9 +24,9 @@ namespace chatty::brandes {
 /// Reaches the neighbours of a level's owned vertices that were not reached before.
 template <class Number>
 struct Push {
-  Search<Number> search;  ///< of which
-  std::size_t begin;      ///< of the level, in the order
-  std::size_t end;        ///< likewise
+  Search<Number> search;  ///< the search
+  std::size_t begin;      ///< position in the order of the level's first vertex
+  std::size_t end;        ///< position after the level's last vertex
   /// Does it for the c-th chunk.
   template <class ThreadGroup>
   CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
@@ -54,9 +54,9 @@ struct Push {
 /// Adds the paths of a level's vertices to those of their neighbours, and reads no other edges. Needs exact counts, so that
 /// the order of additions has no effect. Incomplete numbers are not read, because nothing is pulled at the same time.
 struct AddPaths {
-  Search<Plain> search;  ///< of which
-  std::size_t begin;     ///< of the level, in the order
-  std::size_t end;       ///< likewise
+  Search<Plain> search;  ///< the search
+  std::size_t begin;     ///< position in the order of the level's first vertex
+  std::size_t end;       ///< position after the level's last vertex
   bool lists;            ///< appends what is reached to the order; otherwise Pull finds it
 
   /// How many neighbours ahead a CPU prefetches the sum: an atomic waits for all accesses before it.
@@ -100,9 +100,9 @@ struct AddPaths {
 };
 /// Completes a level from the vertices that AddPaths has reached: those in the order from `begin` to `end`.
 struct TakeAdded {
-  Search<Plain> search;  ///< of which
-  std::size_t begin;     ///< in the order
-  std::size_t end;       ///< likewise
+  Search<Plain> search;  ///< the search
+  std::size_t begin;     ///< position in the order of the first vertex
+  std::size_t end;       ///< position after the last one
   /// Does it for the c-th chunk.
   template <class ThreadGroup>
   CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
@@ -123,9 +123,9 @@ struct TakeAdded {
 /// counted so far. They are not taken for a previous level's, because nothing is pulled at the same time.
 template <class Number>
 struct PushAlone {
-  Search<Number> search;  ///< of which
-  std::size_t begin;      ///< of the level, in the order
-  std::size_t end;        ///< likewise
+  Search<Number> search;  ///< the search
+  std::size_t begin;      ///< position in the order of the level's first vertex
+  std::size_t end;        ///< position after the level's last vertex
   /// Does it, whatever the index.
   CHATTY_FN void operator()(std::size_t) const {
     const GraphRef& graph = search.graph;
@@ -161,9 +161,9 @@ struct PushAlone {
 /// Counts the paths to owned vertices that were reached, in the order from `begin` to `end`.
 template <class Number>
 struct Settle {
-  Search<Number> search;  ///< of which
-  std::size_t begin;      ///< in the order
-  std::size_t end;        ///< likewise
+  Search<Number> search;  ///< the search
+  std::size_t begin;      ///< position in the order of the first vertex
+  std::size_t end;        ///< position after the last one
   /// Does it for the c-th chunk.
   template <class ThreadGroup>
   CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
@@ -194,7 +194,7 @@ enum class PathsFrom : std::uint8_t {
 /// Reaches owned vertices with a neighbour on the previous level, and counts the paths to them.
 template <class Number>
 struct Pull {
-  Search<Number> search;  ///< of which
+  Search<Number> search;  ///< the search
   PathsFrom from;         ///< source of the numbers
   /// Does it for the c-th chunk.
   template <class ThreadGroup>
@@ -268,14 +268,14 @@ struct Pull {
 /// vertices are reached, and after their paths are counted.
 template <class Number>
 struct PushSeveral {
-  Search<Number> search;  ///< of which; its scale is that of the first level to find
-  std::size_t begin;      ///< of the level before, in the order
-  std::size_t end;        ///< likewise
+  Search<Number> search;  ///< the search; its scale is that of the first level to find
+  std::size_t begin;      ///< position in the order of the previous level's first vertex
+  std::size_t end;        ///< position after the previous level's last vertex
   std::uint64_t few;      ///< a level with at least this number of edges is left to other steps
   bool whole;             ///< no level up to the first to find has been scaled
   double most;            ///< largest number of paths to a vertex of the previous level
-  double low;             ///< exponents of 2: the range of path counts
-  double high;            ///< likewise
+  double low;             ///< least exponent of 2 of a path count
+  double high;            ///< largest exponent
   Progress* progress;     ///< its `tally` is the search's
 
   /// Does it: all threads of all groups call it.

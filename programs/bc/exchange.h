@@ -34,7 +34,7 @@ struct LevelPayload {
 /// Packs a level of the order.
 template <class Number>
 struct PackLevel {
-  Search<Number> search;  ///< of which
+  Search<Number> search;  ///< the search
   std::size_t begin;      ///< of the level, in the order
   LevelPayload payload;   ///< the destination
   /// Does it for the i-th.
@@ -46,7 +46,7 @@ struct PackLevel {
 /// Unpacks another device's level: the numbers of vertices in this device's halo.
 template <class Number>
 struct TakeLevel {
-  Search<Number> search;  ///< of which
+  Search<Number> search;  ///< the search
   LevelPayload payload;   ///< another device's
   /// Does it for the i-th.
   CHATTY_FN void operator()(std::size_t i) const {
@@ -59,7 +59,7 @@ struct TakeLevel {
 /// Appends owned vertices that another device reached to the order.
 template <class Number>
 struct TakeClaim {
-  Search<Number> search;  ///< of which
+  Search<Number> search;  ///< the search
   const VertexId* ids;    ///< the vertices
   /// Does it for the i-th.
   CHATTY_FN void operator()(std::size_t i) const {

@@ -18,9 +18,9 @@ namespace chatty::brandes {
 /// read any more.
 template <class Number>
 struct MarkLeading {
-  Search<Number> search;  ///< of which
-  std::size_t begin;      ///< of the level, in the order
-  std::size_t end;        ///< likewise
+  Search<Number> search;  ///< the search
+  std::size_t begin;      ///< position in the order of the level's first vertex
+  std::size_t end;        ///< position after the level's last vertex
   /// Does it for the c-th chunk.
   template <class ThreadGroup>
   CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
@@ -40,8 +40,8 @@ struct MarkLeading {
 template <class Number>
 struct HandBackLevel {
   Search<Number> search;  ///< its values are shares
-  std::size_t begin;      ///< of the level, in the order
-  std::size_t end;        ///< likewise
+  std::size_t begin;      ///< position in the order of the level's first vertex
+  std::size_t end;        ///< position after the level's last vertex
   double scale;           ///< of the next level, relative to this one
   double* out;            ///< by owned vertices; the result is added
   /// Does it for the c-th chunk.
@@ -90,7 +90,7 @@ struct HandBackMarked {
 /// The same for the last level, whose dependencies are 0.
 template <class Number>
 struct HandBackNothing {
-  Search<Number> search;  ///< of which
+  Search<Number> search;  ///< the search
   std::size_t begin;      ///< of the level, in the order
   /// Does it for the i-th.
   CHATTY_FN void operator()(std::size_t i) const { search.at.Set(begin + i, search.at[begin + i].Divide(1)); }

@@ -45,16 +45,16 @@ inline constexpr std::size_t kRowAhead = 8;
 struct Counters {
   std::uint64_t reached;    ///< its vertices that were reached
   std::uint64_t out_edges;  ///< of these, as far as their paths have been counted
-  std::uint64_t in_edges;   ///< likewise
+  std::uint64_t in_edges;   ///< of these, as far as their paths have been counted
   double most;              ///< largest number of paths to a vertex of the level counted last
   double least;             ///< smallest one
 };
 /// Sums and extremes over vertices that were reached.
 struct Found {
   std::uint64_t out_edges = 0;  ///< as in Counters
-  std::uint64_t in_edges = 0;   ///< likewise
-  double most = 0;              ///< likewise
-  double least = kNoLeast;      ///< likewise
+  std::uint64_t in_edges = 0;   ///< as in Counters
+  double most = 0;              ///< as in Counters
+  double least = kNoLeast;      ///< as in Counters
 
   static constexpr double kNoLeast = 1e308;  ///< without vertices, or if all numbers are infinite
   /// For one vertex.
@@ -115,7 +115,7 @@ struct AddNumbers {
 /// edge.
 template <class Number>
 struct Clear {
-  Search<Number> search;  ///< of which
+  Search<Number> search;  ///< the search
   /// Does it for word w of the bitmap.
   CHATTY_FN void operator()(std::size_t w) const {
     const GraphRef& graph = search.graph;
@@ -130,7 +130,7 @@ struct Clear {
 /// Starts a search at a source that the device owns, or without one.
 template <class Number>
 struct Begin {
-  Search<Number> search;  ///< of which
+  Search<Number> search;  ///< the search
   LocalId source;         ///< kNoLocal: another device's
   /// Does it, whatever the index.
   CHATTY_FN void operator()(std::size_t) const {
@@ -218,7 +218,7 @@ CHATTY_FN bool ScaleNext(double most, double least, double low, double high, dou
 /// Makes the numbers of a level visible to neighbours.
 template <class Number>
 struct Commit {
-  Search<Number> search;  ///< of which
+  Search<Number> search;  ///< the search
   std::size_t begin;      ///< of the level, in the order
   /// Does it for the i-th.
   CHATTY_FN void operator()(std::size_t i) const { search.values.Set(search.order[begin + i], search.at[begin + i]); }
@@ -227,7 +227,7 @@ struct Commit {
 /// Marks a level.
 template <class Number>
 struct Mark {
-  Search<Number> search;  ///< of which
+  Search<Number> search;  ///< the search
   std::size_t begin;      ///< of the level, in the order
   /// Does it for the i-th.
   CHATTY_FN void operator()(std::size_t i) const { bits::Set<true>(search.marks, search.order[begin + i]); }
@@ -249,7 +249,7 @@ struct Level {
   std::size_t begin;        ///< in this device's order; the next level's begin is its end
   double scale;             ///< of its paths, relative to those of the level before
   std::uint64_t out_edges;  ///< of its vertices on this device
-  std::uint64_t in_edges;   ///< likewise
+  std::uint64_t in_edges;   ///< of its vertices on this device
 };
 /// Levels that one launch has found.
 struct Progress {
@@ -263,7 +263,7 @@ struct Progress {
 /// Sets the visible number of a local vertex to 0.
 template <class Number>
 struct Forget {
-  Search<Number> search;  ///< of which
+  Search<Number> search;  ///< the search
   /// Does it for local vertex v.
   CHATTY_FN void operator()(std::size_t v) const { search.values.Set(v, Number{}); }
 };
@@ -271,7 +271,7 @@ struct Forget {
 /// proportional to the vertices reached.
 template <class Number>
 struct ForgetReached {
-  Search<Number> search;  ///< of which
+  Search<Number> search;  ///< the search
   bool unsee;             ///< the search is over
   /// Does it for the i-th of the order.
   CHATTY_FN void operator()(std::size_t i) const {
@@ -283,7 +283,7 @@ struct ForgetReached {
 /// The same for vertices of the halo.
 template <class Number>
 struct ForgetHalo {
-  Search<Number> search;  ///< of which
+  Search<Number> search;  ///< the search
   bool unsee;             ///< the search is over
   /// Does it for the i-th of the halo.
   CHATTY_FN void operator()(std::size_t i) const {

@@ -97,7 +97,7 @@ __device__ T FromWords(const WordsOf<T>& words) {
   memcpy(&value, &words, sizeof(T));
   return value;
 }
-/// Entry i of an array, by the L2 alone: what is met again elsewhere sooner than here takes nobody's place in the L1.
+/// Entry i of an array, without the L1: that keeps the L1 for entries that are read again.
 template <class T>
 __device__ T LoadPastL1(const T* array, std::size_t i) {
   if constexpr (std::is_void_v<WordsOf<T>>) {

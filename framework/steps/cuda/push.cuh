@@ -24,8 +24,8 @@ struct PushTempStorage {
 };
 
 /// @{
-/// How many edges lead to which part's halo vertices. Parts are told by where theirs begin, a ballot each, for lanes that
-/// looked up an owner each would wait for as many loads, and then for each other.
+/// How many edges lead to which part's halo vertices. A ballot for each part compares the lanes' vertices with the part's
+/// first halo vertex. Looking up an owner in each lane would take as many loads.
 template <class P>
 __device__ void StartCount(const StateRef<P>& s, PushTempStorage<P>& temp_storage) {
   if (threadIdx.x >= kMaxDevices) return;
