@@ -1,7 +1,7 @@
 /// \file
 /// Rounds of any width of several GPUs, each of which has a part of the graph, in resident kernels: what the devices share
-/// besides a RoundsTeam. `fused/cuda/wide_team.cuh` has the kernel's part; persistent kernels that exchange halos by
-/// themselves are the CPU-Free model's (Ismayilov et al., ICS'23).
+/// besides a RoundsTeam. `fused/cuda/wide_team.cuh` has the kernel's part, and `tests/model/wide.pml` a model of it.
+/// Persistent kernels that exchange halos by themselves are the CPU-Free model's (Ismayilov et al., ICS'23).
 ///
 /// Messages of these programs are bits, so a halo is a bitmap on the way to its owners, and a border a bitmap on the way
 /// back. A round, on each GPU:
