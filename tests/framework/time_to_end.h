@@ -20,7 +20,7 @@ namespace chatty::test {
 /// The time from a failure to the return of the run. Several runs of one test record the longest.
 class TimeToEnd {
  public:
-  static constexpr double kMostMs = 100, kMostMsOnHosts = 30'000;
+  static constexpr double kMaxMs = 100, kMaxMsOnHosts = 30'000;
 
   /// A device fails, after so long from now: a deadline passes. A later call replaces it. Any thread may call it.
   void Begin(std::chrono::milliseconds after = {}) { failed_ = Now() + std::chrono::nanoseconds(after).count(); }
@@ -31,7 +31,7 @@ class TimeToEnd {
     longest_ = test == test_ ? std::max(longest_, ms) : ms;
     test_ = test;
     testing::Test::RecordProperty("ms_to_end", std::to_string(longest_));
-    EXPECT_LT(ms, kind == DeviceKind::kCuda ? kMostMs : kMostMsOnHosts) << "ms from the failure to the end on all devices";
+    EXPECT_LT(ms, kind == DeviceKind::kCuda ? kMaxMs : kMaxMsOnHosts) << "ms from the failure to the end on all devices";
   }
 
  private:
