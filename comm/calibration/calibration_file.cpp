@@ -18,6 +18,7 @@
 #include "chatty/core/logging.h"
 #include "chatty/core/version.h"
 #include "chatty/io/output.h"
+#include "chatty/io/text_parser.h"
 
 namespace chatty {
 namespace {
@@ -127,7 +128,7 @@ Calibration ParseCalibration(std::string_view text, std::string_view fingerprint
   }
   return calibration;
 } catch (const Json::exception& error) {
-  Throw<InputError>("is damaged: {}", error.what());
+  Throw<InputError>("is damaged: {}", io::Printable(error.what()));  // which quotes the text
 }
 
 std::string CacheFolder() {
