@@ -291,7 +291,7 @@ FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, bool
   }
   // What is active, if anything is left to do, is left in the bitmap.
   for (std::size_t w = stretch(words, rank); w < stretch(words, rank + 1); ++w) s.active[w] = std::exchange(s.touched[w], 0);
-  job.items = followed;
+  job.items = job.items.value_or(0) + followed;
   job.round.index = round.index;
   job.round.active = found;
   job.active_vertices = found;

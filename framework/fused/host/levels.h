@@ -327,6 +327,7 @@ FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, bo
   std::uint32_t narrow = 0;  // rounds in a row with few edges
   bool stop = false;
   SharedValue share;
+  const std::uint64_t entered = job.active_vertices, updated_before = job.vertices_updated;
   // Each member publishes its counts, waits at a barrier, and sums the counts of all.
   const auto sum_and_wait = [&] {
     InPlaceShared::Count& mine = worker.count;
@@ -500,6 +501,8 @@ FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, bo
   // What is active, if anything is left to do, is left in the bitmap, and nothing in the other.
   if (!listed) to_lists();
   to_bitmap();
+  // Each frontier was followed but the one that is left.
+  job.items = job.items.value_or(0) + entered + (job.vertices_updated - updated_before) - job.active_vertices;
   job.round.index = round.index;
   job.round.active = round.active;
   return job;

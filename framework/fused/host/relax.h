@@ -240,7 +240,7 @@ FusedRun Relax(Group& group, const StateRef<P>& state, RelaxShared<ItemOf<P>>& s
     job.vertices_updated += all.improved;
     followed += all.done;
   }
-  job.items = followed;
+  job.items = job.items.value_or(0) + followed;
   job.steps += steps;
   job.push_rounds += kOrders ? steps : hops;
   job.round.index += kOrders ? steps : hops;

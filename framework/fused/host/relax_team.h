@@ -167,7 +167,7 @@ FusedRun RelaxTogether(Group& group, const StateRef<P>& state, RelaxShared<ItemO
     job.vertices_updated += one.improved;
     hops = std::max(hops, one.hops);
   }
-  job.items = followed;
+  job.items = job.items.value_or(0) + followed;
   job.push_rounds += kOrders ? steps : hops;
   job.round.index += kOrders ? steps : hops;
   job.form = Form::kBitmap;
