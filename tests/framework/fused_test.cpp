@@ -137,7 +137,6 @@ struct SleepsInTheMiddle : StopsItself<false> {
   static inline TimeToEnd to_end;
   bool UpdateStatus(Value& v, Message m, Vertex vertex) const {
     if (vertex.id == 3599 && sleeps.exchange(false)) {
-      to_end.Begin(kDeadline);
       std::this_thread::sleep_for(4 * kDeadline);
     }
     if (m >= v) return false;
@@ -158,6 +157,7 @@ TEST(HostRelaxation, ALateDeviceEndsTheRun) {
   const auto job = session.Prepare(std::make_shared<TypedProgram<SleepsInTheMiddle>>(SleepsInTheMiddle{}), options);
   SleepsInTheMiddle::left = 0;
   SleepsInTheMiddle::sleeps = true;
+  SleepsInTheMiddle::to_end.Begin(SleepsInTheMiddle::kDeadline);
   EXPECT_THROW(job->Execute(), TimeoutError);
   SleepsInTheMiddle::to_end.End(DeviceKind::kHost);
 }
