@@ -79,7 +79,7 @@ void AddRun(CLI::App& app, Context& context) {
       ->add_option("--devices", options->devices,
                    "`N`: so many GPUs, or host devices where there are none; `host:N`: N host devices sharing the cores; "
                    "`cuda:0,1`: these GPUs; `cuda:4@0`: four devices that share GPU 0; `cuda`: all GPUs; `auto` (default): "
-                   "GPUs if present, one of them where a traversal would only wait for more, else the host")
+                   "GPUs if present, one of them where more would make a traversal slower, else the host")
       ->type_name("N|DEVICES")
       ->group(how);
   command

@@ -11,17 +11,17 @@
 ///     vertices that it keeps while it waits
 ///   all blocks of all GPUs compute the same sums, and so decide alike: one more round, or the end
 ///   edges of the frontier deliver messages: to own vertices into inboxes, to others into a list at the owner
-///   barrier over all blocks of all GPUs, which carries the lengths of the lists
+///   barrier over all blocks of all GPUs, which carries the lengths of the lists, and the edges of the round
 ///   messages of the lists are delivered to inboxes; then a barrier of the GPU's own blocks, if there was any
 ///   vertices with messages are updated: the next frontier
 ///
 /// A list is of one sender and one owner, in the owner's memory. It has one entry for each edge that crosses, without those
 /// that the sender's copy of the vertex filters (monotone programs). A copy that combined first would have its message only
-/// behind a barrier of the sender's blocks, which takes longer than the entries that it saves: a round has few edges. So a
-/// list has room for as many entries as a round may have edges, and cannot overflow.
+/// behind a barrier of the sender's blocks, which takes longer than the entries that it saves: a round has few edges. A list
+/// has room for as many entries as a round may have edges, and cannot overflow.
 ///
-/// Barriers carry edges in units, rounded in each block, so that all counts fit into a word. The second barrier of a round
-/// carries the exact number.
+/// The first barrier of a round carries edges in units, rounded in each block, so that all counts fit into a word. What the
+/// rounding may hide adds to the room of a list.
 ///
 /// A barrier costs one addition over the link and one poll. Each block adds its counts to a word at each GPU, so no block
 /// counts arrivals and passes on what others have done. The words only grow, and a block subtracts what it has seen. No

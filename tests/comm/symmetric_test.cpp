@@ -292,6 +292,7 @@ class DelayedStoresTest : public testing::Test {
   /// wait for word `awaited[role - 1]`, if there is one: an instance whose word has not come ends there.
   template <class Litmus>
   LitmusResult RunInTurn(const std::vector<unsigned>& awaited, bool leave_out_fences) {
+    std::uint64_t completed = 0;
     constexpr std::uint64_t kInstances = 1024;
     DelayedStores delays(Litmus::kRoles, {seed_++, leave_out_fences});
     SymmetricOptions options;
@@ -309,9 +310,11 @@ class DelayedStoresTest : public testing::Test {
           EXPECT_TRUE(Litmus::Act(role, Instance{ref, words, registers, 0, 1, batch, Layout::kOtherLine}));
         }
       }
+      completed += goes_on ? 1 : 0;
       if (goes_on && Litmus::Forbidden(heap->data(registers, 0), batch)) ++result.forbidden;
       for (std::uint32_t device = 0; device < Litmus::kRoles; ++device) delays.PerformAll(device);
     }
+    EXPECT_GT(completed, 0u) << result.Text();
     return result;
   }
   template <class Litmus>

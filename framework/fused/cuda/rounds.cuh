@@ -14,7 +14,7 @@
 /// update rather than before a delivery, unless a round has many edges. That leaves, one after the other: an atomic
 /// operation with its answer (inbox, or bit), a barrier, the inbox (L2), a barrier.
 ///
-/// Lists cannot overflow: the kernel returns before a round with more edges than a list has room for, and so before rows
+/// Lists cannot overflow: the kernel returns before a round with more than max_edges, and so before rows
 /// that one warp would follow for long.
 #pragma once
 

@@ -3,9 +3,9 @@
 /// algorithm and its memory orders. Within a GPU, lists, deliveries and updates are those of rounds.cuh, and what comes next
 /// is loaded while the GPUs wait for each other.
 ///
-/// The kernel returns before a round with more edges on all GPUs than a list has room for, before one with a long row, after
-/// max_rounds, after a stop, and when no vertex is active: on all GPUs before the same round. If the run fails on a device,
-/// it returns at the next look at the abort word, and what it leaves is of no use.
+/// The kernel returns before a round with more than max_edges on all GPUs, before one with a long row, after max_rounds,
+/// after a stop, and when no vertex is active: on all GPUs before the same round. If the run fails on a device, it returns
+/// at the next look at the abort word, and what it leaves is of no use.
 #pragma once
 
 #include <cstdint>
