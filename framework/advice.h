@@ -63,8 +63,8 @@ struct DeviceChoice {
   std::uint64_t needed_on_one = 0;  ///< bytes that the run takes at most on one device that has the whole graph
   std::uint64_t free_on_one = 0;    ///< bytes that the first device has; 0 if unknown
 };
-/// The devices that a run should take: one where the program traverses, AdviseDevices says one, and that device has room for the
-/// whole run; else all.
+/// The devices that a run should take: one where the program traverses, AdviseDevices says one, and that device has room for
+/// the whole run; else all.
 DeviceAdvice ChooseDevices(const Graph& graph, const DeviceChoice& choice);
 /// As AdviseDevices, for host devices, which share the cores: a single device does all the work in the same time, and with
 /// several each level costs a synchronisation. Recommends several if that is a small part of the time.
