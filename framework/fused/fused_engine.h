@@ -90,7 +90,7 @@ struct FusedRun {
   std::uint32_t push_rounds = 0, pull_rounds = 0;
   std::uint32_t steps = 0;  ///< RunStatistics::fused_steps
   std::uint64_t edges_touched = 0, vertices_updated = 0;
-  /// Items followed: see RunStatistics. Engines of rounds leave it empty, because their frontiers follow from
+  /// Items followed: see RunStatistics. GPUs' engines of rounds leave it empty, because their frontiers follow from
   /// `vertices_updated`.
   std::optional<std::uint64_t> items;
   /// @}
