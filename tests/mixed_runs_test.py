@@ -172,6 +172,14 @@ class MixedRunsTest(unittest.TestCase):
         os.set_blocking(reader, True)
         self.assertEqual(os.read(reader, 1), b"")  # waits for the end of the run's child
 
+    def test_a_full_disk_is_an_error_and_a_device_stays_one(self):
+        link = os.path.join(self.folder, "full")
+        os.symlink("/dev/full", link)  # a file that is moved there would replace the link
+        status, _, err = self.call("exit 1\n", "--runs", "1", "--json", link)
+        self.assertEqual(status, 1)
+        self.assertIn("No space left on device", err)
+        self.assertTrue(os.path.islink(link))
+
     def test_an_interrupt_ends_runs_and_leaves_nothing(self):
         fifo = self.fifo()
         for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
