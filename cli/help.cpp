@@ -84,6 +84,7 @@ class HelpFormatter final : public CLI::FormatterBase {
     // A command's ungrouped options come first; --help stands with the options of every command, last.
     std::vector<std::string> groups = app->get_groups();
     std::stable_partition(groups.begin(), groups.end(), [](const std::string& group) { return group == "Options"; });
+    std::erase(groups, "");  // of options that are gone, whose use explains what replaces them
     for (const std::string& group : groups) text += Group(group, Named(app, group, /*help=*/false));
     OptionList everywhere;
     if (app->get_parent() != nullptr) {

@@ -108,6 +108,7 @@ std::string Options(const CLI::App& app, std::string_view title, const CLI::App*
   std::string text;
   std::vector<std::string> groups = app.get_groups();
   std::stable_partition(groups.begin(), groups.end(), [](const std::string& group) { return group == "Options"; });
+  std::erase(groups, "");  // of options that are gone
   std::set<std::string> known;
   if (but_not != nullptr) {
     for (const CLI::Option* option : but_not->get_options()) known.insert(option->get_name());

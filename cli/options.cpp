@@ -224,7 +224,7 @@ void AddParameterOptions(CLI::App& command, ParameterOptions& options, bool runs
       .add_option("--precision", options.precision,
                   "What pagerank keeps ranks in: `float` (default), whose rounding ends near 1e-7, or `double`")
       ->type_name("float|double")
-      ->check(CLI::IsMember({"float", "double"}))
+      ->check(OneOf({"float", "double"}))
       ->group(group);
 }
 

@@ -135,6 +135,8 @@ TEST_F(CliTest, HelpAndVersionGoToStandardOutput) {
     EXPECT_NE(text.find("Usage: chatty " + command), std::string::npos) << text;
     EXPECT_NE(text.find("Examples:\n  chatty " + command), std::string::npos) << text;
     EXPECT_EQ(Succeed({"help", command}), text);
+    EXPECT_EQ(text.find("\n:"), std::string::npos) << "options that are gone: " << text;
+    EXPECT_EQ(text.find(":{"), std::string::npos) << "the parser's own list of values: " << text;
   }
   const std::string run = Succeed({"run", "--help"});
   EXPECT_NE(run.find("the last trial's answer"), std::string::npos) << run;
