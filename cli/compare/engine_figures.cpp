@@ -47,9 +47,10 @@ class Lines {
 };
 
 /// Which of the three optimisations a combination is; empty for none. One device has its rounds for what the host drives.
-std::string_view Optimisation(const Combination& c, std::string_view host_driven) {
+/// `fused`: whether a fused worker ran.
+std::string_view Optimisation(const Combination& c, std::string_view host_driven, bool fused) {
   const EngineChoice engine = ParseEngine(c.execution);
-  if (engine == kAsync && (c.devices == 1 || c.comm == "auto")) return "soft priority, fused";
+  if (fused && engine == kAsync && (c.devices == 1 || c.comm == "auto")) return "soft priority, fused";
   const bool by_host = c.devices == 1 || c.comm == host_driven;
   if (by_host && engine == (c.devices == 1 ? kUnordered : kUnorderedAsync)) return "no priority";
   if (by_host && engine == (c.devices == 1 ? kOrdered : kAsync)) return "soft priority";
@@ -77,6 +78,11 @@ void ApplyEnginePreset(const EngineFigure& what, CompareOptions& options,
   if (what.axis != EngineAxis::kOptimisations) return;
   const bool host = options.on == "host" || (options.on == "auto" && CudaDeviceCount() == 0);
   options.comm += fmt::format(",{}", HostDriven(host ? DeviceKind::kHost : DeviceKind::kCuda));
+  options.figure_alone = !given("execution");
+}
+
+bool Shows(const EngineFigure& what, const Combination& combination, DeviceKind kind) {
+  return what.axis != EngineAxis::kOptimisations || !Optimisation(combination, HostDriven(kind), /*fused=*/true).empty();
 }
 
 void TakeEngines(const EngineFigure& what, Figure& figure, const ComparePlan& plan, const Comparison& comparison) {
@@ -89,7 +95,8 @@ void TakeEngines(const EngineFigure& what, Figure& figure, const ComparePlan& pl
     if (what.axis == EngineAxis::kTimes) {
       lines.Add(fmt::format("{}, {}", c.execution, on), c.devices, ms);
     } else if (what.axis == EngineAxis::kOptimisations) {
-      const std::string_view optimisation = Optimisation(c, HostDriven(plan.kind));
+      const bool fused = m.profiled && m.statistics.fused_steps > 0;
+      const std::string_view optimisation = Optimisation(c, HostDriven(plan.kind), fused);
       if (!optimisation.empty()) lines.Add(fmt::format("{}, {}", optimisation, on), c.devices, ms);
     } else {
       const ComparedGraph* const graph = comparison.Find(c.graph);

@@ -31,6 +31,9 @@ const EngineFigure* FindEngineFigure(std::string_view name);
 void ApplyEnginePreset(const EngineFigure& what, CompareOptions& options,
                        const std::function<bool(std::string_view)>& given);
 
+/// Whether the figure may show a combination. The fused worker's series needs its run, too: see TakeEngines.
+bool Shows(const EngineFigure& what, const Combination& combination, DeviceKind kind);
+
 /// Adds the series of what was measured, and notes on what the command line has left out. Of several partitions and paths,
 /// the fastest counts.
 void TakeEngines(const EngineFigure& what, Figure& figure, const ComparePlan& plan, const Comparison& comparison);

@@ -399,7 +399,7 @@ constexpr std::array<Description, 14> kDescriptions{{
      true},
     {"groute-5", "Soft priority and fusion (Groute, table 5)", "devices", "ms",
      "Lower is faster: the median time with vertices in no order, nearest first, and nearest first in a fused worker, "
-     "which several devices have for graphs of many levels alone.",
+     "which several devices have for graphs of many levels alone: on others the third series has no point.",
      true},
     {"groute-10a", "Breadth-first search over devices (Groute, figure 10a)", "devices", "ms",
      "Lower is faster: the median time of each engine on each graph.", true},

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <thread>
 
+#include "chatty/cli/compare/engine_figures.h"
 #include "chatty/cli/run/options.h"
 #include "chatty/comm/topology.h"
 #include "chatty/comm/transport.h"
@@ -231,6 +232,7 @@ ComparePlan MakePlan(const Registry& registry, const CompareOptions& options) {
     plan.comms.insert(plan.comms.begin(), every.begin(), every.end());
   }
   plan.partitions = SplitList("--partition", options.partition);
+  if (options.figure_alone) plan.figure = FindEngineFigure(options.figure);
   for (const std::string& partition : plan.partitions) static_cast<void>(MakePartitioner(partition));
   static_cast<void>(LinkMask::Parse(options.links, plan.most()));
   if (!options.load.format.empty()) static_cast<void>(ParseFormat(options.load.format));
@@ -272,7 +274,9 @@ std::vector<Combination> CombinationsOn(const ComparePlan& plan, const std::stri
           for (const std::string& comm : devices == 1 ? one : plan.comms) {
             const bool optional = std::find(plan.optional.begin(), plan.optional.end(), comm) != plan.optional.end();
             if (devices > 1 && optional && !CanJoin(plan.specs.at(comm), plan.Devices(devices))) continue;
-            all.push_back({graph, program, execution, comm, partition, devices});
+            Combination combination{graph, program, execution, comm, partition, devices};
+            if (plan.figure != nullptr && !Shows(*plan.figure, combination, plan.kind)) continue;
+            all.push_back(std::move(combination));
           }
         }
       }

@@ -19,6 +19,8 @@
 
 namespace chatty::cli {
 
+struct EngineFigure;
+
 /// The command line of `chatty compare`.
 struct CompareOptions {
   std::vector<std::string> graphs;
@@ -32,6 +34,7 @@ struct CompareOptions {
   std::string partition = "edge-balanced";
   std::string links = "all";
   std::string figure;
+  bool figure_alone = false;  ///< only what the figure shows is measured: engines and paths are its own
   std::string out;
   std::uint32_t trials = 3;
   std::uint64_t seed = 1;
@@ -61,6 +64,7 @@ struct ComparePlan {
   std::vector<std::uint32_t> devices;           ///< how many at a time, ascending
   DeviceSelection pool;                         ///< what there is to take them from, the first so many
   std::string on;                               ///< its kind, or how it was named
+  const EngineFigure* figure = nullptr;         ///< nothing that it cannot show is measured; may be null
   std::vector<std::string> optional;            ///< paths of `--comm all`: one that cannot join the devices is left out
   std::vector<std::string> graphs;  ///< as the comparison calls those of the command line; MakePlan leaves it empty
 

@@ -107,6 +107,7 @@ TEST_F(CompareTest, FiguresOfEngines) {
                                {"soft priority, sssp on grid", both},
                                {"soft priority, fused, sssp on grid", both}}));
   EXPECT_EQ(unoptimised.count("Groute, no priority, USA"), 1u);
+  EXPECT_EQ(Json::parse(ReadAll(Path("groute-5/results.json"))).at("measurements").size(), 6u) << "a run a point";
   const auto [searches, systems] = measure("groute-10a", symmetric);
   EXPECT_EQ(searches, (Series{{"async, bfs on grid", both}, {"bsp, bfs on grid", both}}));
   EXPECT_EQ(systems.count("B40C, USA"), 1u);
@@ -128,6 +129,15 @@ TEST_F(CompareTest, FiguresOfEngines) {
       EXPECT_EQ(std::stod(row[4]), 1) << "rounds follow each vertex once";
     }
   }
+  // Two devices have no fused worker for a graph of few levels.
+  const ChildEnd few = Chatty({"generate", "kron", "16", "--weights", "1:9", "-o", Path("kron.chatty")});
+  EXPECT_EQ(few.status, 0) << few.err;
+  const ChildEnd unfused = Chatty({"compare", Path("kron.chatty"), "--figure", "groute-5", "--on", "host", "--devices", "2",
+                                   "--trials", "1", "--out", Path("groute-5k")});
+  EXPECT_EQ(unfused.status, 0) << unfused.err;
+  const std::string drawn = ReadAll(Path("groute-5k/groute-5.csv"));
+  EXPECT_NE(drawn.find("\"soft priority, sssp on kron\",no,2,"), std::string::npos) << drawn;
+  EXPECT_EQ(drawn.find("fused, sssp on kron"), std::string::npos) << drawn;
   const ChildEnd again = Chatty({"compare", Path("grid.el"), "--figure", "groute-5", "--symmetrise", "--execution", "bsp",
                                  "--on", "host", "--devices", "1", "--trials", "1", "--out", Path("groute-5b")});
   EXPECT_EQ(again.status, 0) << again.err;
