@@ -121,7 +121,7 @@ class AsyncRun {
       work_ = {};  // the first frontier is of no bucket
       initialised_ = true;
     }
-    if (run_.team != nullptr) RunFused();
+    if (run_.team != nullptr && options_.max_rounds == 0) RunFused();  // which has no rounds to limit
     if (parts_ > 1) reader_ = steps_.ReceiveStream();
     if (active_ > 0) Push(Form::kBitmap, owned_);
     while (shared_.ended.load() == Ended::kFailed) {

@@ -10,6 +10,7 @@
 #include "chatty/core/hash.h"
 #include "chatty/core/trace.h"
 #include "chatty/framework/run.h"
+#include "chatty/io/generators.h"
 #include "chatty/programs/reference.h"
 
 namespace chatty::test {
@@ -162,6 +163,22 @@ TEST_F(AsyncHost, MaxRoundsEndsAllDevices) {
     EXPECT_EQ(result.statistics.ended, Ended::kMaxRounds);
     EXPECT_EQ(result.statistics.rounds, 17u);
   }
+}
+
+TEST_F(AsyncHost, ALaterLimitEndsDevicesThatRelaxedTogether) {
+  GeneratorSpec spec;
+  spec.family = "grid";
+  spec.width = spec.height = 60;
+  const Graph graph = Generate(spec);
+  Session session(graph, "host:3");
+  const auto job = session.Prepare(std::make_shared<TypedProgram<Bfs>>(Bfs{}), Asynchronously());
+  EXPECT_GT(job->Execute().fused_steps, 0u);
+  job->SetLimits(5, {});
+  const RunStatistics limited = job->Execute();
+  EXPECT_EQ(limited.ended, Ended::kMaxRounds);
+  EXPECT_LE(limited.rounds, 5u);
+  job->SetLimits(0, {});
+  EXPECT_EQ(job->Execute().ended, Ended::kConverged);
 }
 
 TEST_F(AsyncHost, AFailureEndsAllDevicesAndTheSessionGoesOn) {
