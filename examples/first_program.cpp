@@ -15,9 +15,9 @@ where pkg-config finds it (installed in ~/.local: export PKG_CONFIG_PATH=~/.loca
   target_link_libraries(first_program PRIVATE chatty::chatty)
 */
 #include <chatty/chatty.h>
+#include <chatty/framework/named_parameters.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <queue>
 #include <vector>
 
@@ -59,8 +59,7 @@ int main(int argc, char** argv) try {
   spec.width = spec.height = 300;
   const chatty::Graph graph = argc > 1 ? chatty::ReadGraph(argv[1]) : chatty::Generate(spec);
   Hops program;
-  program.source = argc > 3 ? static_cast<chatty::VertexId>(std::atoll(argv[3])) : graph.max_degree_vertex();
-  if (program.source >= graph.vertices()) throw chatty::UsageError("SOURCE is not a vertex; vertices count from 0 here");
+  program.source = chatty::SourceChoice::Parse(argc > 3 ? argv[3] : "max-degree", graph).Pick(graph, 0);
   const auto result = chatty::Run(graph, program, argc > 2 ? argv[2] : "host:2");
 
   const std::vector<std::uint32_t> expected = SerialHops(graph, program.source);

@@ -6,11 +6,11 @@
 // A path is as wide as its narrowest edge. An item is a vertex with the width of a path to it; the search continues there.
 // The order of items, the widest first, is not strict: a vertex may improve several times.
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <stdexcept>
 
 #include "../reference.h"
+#include "chatty/framework/named_parameters.h"
 #include "ranges.h"
 
 struct BottleneckPaths {
@@ -55,8 +55,7 @@ int main(int argc, char** argv) try {
   const chatty::Graph graph = worklists::IsNamed(argc, argv) ? chatty::ReadGraph(argv[1]) : chatty::Generate(spec);
   worklists::Devices devices(graph, argc > 2 ? argv[2] : "host:2");
   const std::size_t count = devices.all.size();
-  const auto source = argc > 3 ? static_cast<chatty::VertexId>(std::atoll(argv[3])) : graph.max_degree_vertex();
-  if (source >= graph.vertices()) throw chatty::UsageError("SOURCE is not a vertex; vertices count from 0 here");
+  const auto source = chatty::SourceChoice::Parse(argc > 3 ? argv[3] : "max-degree", graph).Pick(graph, 0);
 
   std::vector<float> weights;  // by edge
   chatty::VisitWeights<float>(graph, [&](auto weight_of) {

@@ -81,5 +81,6 @@ expect(2 "first without a value is 100" "${CHATTY_EXAMPLES}" run same_side "${kr
 expect(2 "no parameter" "${CHATTY_EXAMPLES}" run kcore "${kron}" --set k=3)
 
 expect(0 "verified" "${FIRST_PROGRAM}")
-expect(0 "4 of 9 vertices reached in [0-9]+ rounds.*; verified" "${FIRST_PROGRAM}" "${directed}" host:3 0)
-expect(1 "SOURCE is not a vertex" "${FIRST_PROGRAM}" "${directed}" host:3 9)
+expect(0 "4 of 9 vertices reached in [0-9]+ rounds.*; verified" "${FIRST_PROGRAM}" "${directed}" host:3 1)
+expect(1 "source 10: not a vertex; the graph.s are 1 to 9" "${FIRST_PROGRAM}" "${directed}" host:3 10)
+expect(1 "source '1x': write a vertex id" "${FIRST_PROGRAM}" "${directed}" host:3 1x)
