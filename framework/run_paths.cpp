@@ -23,12 +23,13 @@ void RunPaths::Begin() noexcept {
   for (WatchedTransport* const path : watched_) path->Begin();
 }
 
-std::string RunPaths::LastOperation() const {
+std::string RunPaths::LastOperation(bool names_unused) const {
   std::string all;
   for (const WatchedTransport* const path : watched_) {
     if (const std::string one = path->LastOperation(); !one.empty()) all += (all.empty() ? "" : "; ") + one;
   }
-  if (all.empty() && selector_) all = fmt::format("nothing had been asked of transport {} yet", selector_->name());
+  if (all.empty() && names_unused && selector_)
+    all = fmt::format("nothing had been asked of transport {} yet", selector_->name());
   return all;
 }
 

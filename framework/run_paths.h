@@ -28,8 +28,8 @@ class RunPaths {
   /// Starts a run. Not during another one.
   void Begin() noexcept;
   /// The last operations of all paths for the error text of a failed run, as in WatchedTransport::LastOperation; if no path
-  /// was used, their names. Empty without paths.
-  std::string LastOperation() const;
+  /// was used, their names if `names_unused`. Empty without paths.
+  std::string LastOperation(bool names_unused = true) const;
 
  private:
   std::unique_ptr<TransportSelector> selector_;

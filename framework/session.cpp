@@ -366,7 +366,7 @@ RunStatistics Job::Execute(const Job* prior) try {
   }
   return last_.statistics;
 } catch (const TimeoutError& error) {
-  RunLifecycle::ThrowTimeout(error, paths_.LastOperation());
+  RunLifecycle::ThrowTimeout(error, paths_.LastOperation(/*names_unused=*/team_ == nullptr));  // a team has its own rings
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("running a program");
 }

@@ -148,10 +148,7 @@ class Engine final : public FusedEngine {
     RunJob(s.graph.owned + s.graph.forward.offsets[s.graph.owned], run,
            [&](Group& g) { return RelaxTogether(g, s, shared, together, relaxes, run, context); });
   } catch (const AbortedError&) {
-    while (context.abort != nullptr) {  // until the device that failed has recorded its error, which is to come first
-      context.abort->ThrowIfAborted("the other devices");
-      std::this_thread::yield();
-    }
+    if (context.abort != nullptr) ThrowAborted(context, "the other devices");
     throw;
   } catch (const TimeoutError& error) {
     Throw<TimeoutError>("{}: {}", device_.label(), error.what());
