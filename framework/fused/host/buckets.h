@@ -13,6 +13,7 @@
 #include "chatty/framework/frontier_policy.h"
 #include "chatty/framework/fused/fused_engine.h"
 #include "chatty/framework/fused/host/member_lists.h"
+#include "chatty/framework/fused/host/visit_frontier.h"
 #include "chatty/framework/steps/host/group.h"
 
 namespace chatty::fused::host {
@@ -28,7 +29,7 @@ inline constexpr bool kRunsBuckets =
     Traits<P>::kOrders && !Traits<P>::kSharesSeparately && (sizeof(ValueOf<P>) == 4 || sizeof(ValueOf<P>) == 8);
 
 /// What the members share. Counts twice: while one round fills its own, the last one's may still be read.
-struct BucketBoard {
+struct BucketsShared {
   /// What a member did since the last barrier.
   struct alignas(64) Count {
     std::uint64_t found = 0;  ///< vertices of its list
@@ -37,7 +38,7 @@ struct BucketBoard {
     bool stop = false;
   };
   using Counts = std::vector<Count>;
-  explicit BucketBoard(int members) : lists(members), counts{Counts(members), Counts(members)} {}
+  explicit BucketsShared(int members) : lists(members), counts{Counts(members), Counts(members)} {}
   MemberLists lists;
   Counts counts[2];
 };
@@ -65,9 +66,7 @@ class BucketWorker {
     count.edges += end - begin;
     if (bits::Set<kConcurrent>(s_.order.seen, v)) count.first_edges += end - begin;
     if (kConcurrent && end - begin >= kHubDegree) {
-      const auto pieces = static_cast<std::uint32_t>((end - begin + kSliceEdges - 1) / kSliceEdges);
-      const std::uint32_t at = atomics::Add<true>(&s_.control->slice_count, pieces);
-      for (std::uint32_t i = 0; i < pieces; ++i) s_.slices[at + i] = {v, i};
+      CutIntoSlices(s_.slices, &s_.control->slice_count, v, end - begin);
       return;
     }
     Relax(v, begin, end, next);
@@ -90,7 +89,7 @@ class BucketWorker {
   void SetLimit(double limit) { s_.order.limit = limit; }
   void SetRound(const RoundOf<P>& round) { round_ = round; }
 
-  BucketBoard::Count count;
+  BucketsShared::Count count;
 
  private:
   using Value = ValueOf<P>;
@@ -166,28 +165,64 @@ class BucketWorker {
   RoundOf<P> round_;
 };
 
-/// Runs `job` to its end, or until frontiers have been narrow for long; every member calls it with the same, and returns the
-/// same.
+/// One member's part in a run. All members call the same functions in the same order, and then have the same numbers.
 template <class P, bool kConcurrent>
-FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, bool ends_narrow, FusedRun job) {
-  const auto rank = static_cast<std::size_t>(group.rank()), members = static_cast<std::size_t>(group.size());
-  RoundOf<P> round = job.round.As<GlobalOf<P>>();
-  BucketWorker<P, kConcurrent> worker(s, round);
-  worker.SetLimit(job.buckets.limit());
-  std::size_t which = 0, turn = 0;
-  std::uint64_t followed = 0, found = 0, first_pending = job.first_pending;
-  std::int64_t pending = job.pending_vertices;
-  std::uint32_t narrow = 0;
-  bool stop = false;
-  // Each member publishes its counts, waits at a barrier, and sums the counts of all.
-  const auto sum_and_wait = [&] {
-    BucketBoard::Count& mine = worker.count;
-    mine.stop = rank == 0 && job.stop->stop_requested();
-    board.counts[turn][rank] = mine;
-    worker.count = {};
-    group.sync_soon();
-    BucketBoard::Count all;
-    for (const BucketBoard::Count& one : board.counts[turn]) {
+class BucketRun {
+ public:
+  BucketRun(Group& group, const StateRef<P>& s, BucketsShared& shared, const FusedRun& job)
+      : group_(group),
+        s_(s),
+        shared_(shared),
+        rank_(static_cast<std::size_t>(group.rank())),
+        members_(static_cast<std::size_t>(group.size())),
+        words_(bits::Words(s.graph.owned)),
+        job_(job),
+        round_(job.round.As<GlobalOf<P>>()),
+        worker_(s, round_),
+        first_pending_(job.first_pending),
+        pending_(job.pending_vertices) {
+    worker_.SetLimit(job.buckets.limit());
+  }
+
+  /// Runs the job to its end, or until frontiers have been narrow for long, if it `ends_narrow`. Returns where it stands.
+  FusedRun Run(bool ends_narrow) {
+    std::uint64_t followed = 0;
+    std::uint32_t narrow = 0;  // rounds in a row with few edges
+    ToLists();
+    while (true) {
+      while (found_ == 0 && pending_ > 0) Raise();  // NOLINT(bugprone-infinite-loop): SumAndWait() sets both
+      if (found_ == 0 || stop_ || job_.push_rounds >= job_.max_rounds) break;
+      if (ends_narrow && narrow > kHostRelaxPolicy.narrow_rounds) break;
+      followed += found_;
+      const std::uint64_t edges = Push();
+      narrow = edges < kHostRelaxPolicy.narrow_edges ? narrow + 1 : 0;
+    }
+    // What is active, if anything is left to do, is left in the bitmap.
+    for (std::size_t w = FirstOf(words_, rank_); w < FirstOf(words_, rank_ + 1); ++w) {
+      s_.active[w] = std::exchange(s_.touched[w], 0);
+    }
+    job_.items = job_.items.value_or(0) + followed;
+    job_.round.index = round_.index;
+    job_.round.active = found_;
+    job_.active_vertices = found_;
+    job_.first_pending = first_pending_;
+    job_.pending_vertices = pending_;
+    return job_;
+  }
+
+ private:
+  /// Where the share of member `rank` begins.
+  std::size_t FirstOf(std::size_t words, std::size_t rank) const { return ShareBegin(words, rank, members_); }
+
+  /// Publishes this member's counts, waits at a barrier, and sums the counts of all.
+  BucketsShared::Count SumAndWait() {
+    BucketsShared::Count& mine = worker_.count;
+    mine.stop = rank_ == 0 && job_.stop->stop_requested();
+    shared_.counts[turn_][rank_] = mine;
+    worker_.count = {};
+    group_.sync_soon();
+    BucketsShared::Count all;
+    for (const BucketsShared::Count& one : shared_.counts[turn_]) {
       all.found += one.found;
       all.edges += one.edges;
       all.first_edges += one.first_edges;
@@ -196,118 +231,104 @@ FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, bool
       all.first_pending = std::max(all.first_pending, one.first_pending);
       all.stop = all.stop || one.stop;
     }
-    turn ^= 1;
-    found = all.found;
-    pending += all.pending;
-    stop = all.stop;
+    turn_ ^= 1;
+    found_ = all.found;
+    pending_ += all.pending;
+    stop_ = all.stop;
     return all;
-  };
-  const auto stretch = [&](std::size_t words, std::size_t r) { return Stretch(words, r, members); };
+  }
 
-  const std::size_t words = bits::Words(s.graph.owned);
-  {
-    std::vector<LocalId>& mine = board.lists.of(which, rank);
-    for (std::size_t w = stretch(words, rank); w < stretch(words, rank + 1); ++w) {
-      const std::uint32_t active = s.active[w] & bits::Mask(w, s.graph.owned);
-      s.touched[w] = active;
+  void ToLists() {
+    std::vector<LocalId>& mine = shared_.lists.of(which_, rank_);
+    for (std::size_t w = FirstOf(words_, rank_); w < FirstOf(words_, rank_ + 1); ++w) {
+      const std::uint32_t active = s_.active[w] & bits::Mask(w, s_.graph.owned);
+      s_.touched[w] = active;
       for (std::uint32_t rest = active; rest != 0; rest &= rest - 1) {
         mine.push_back(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(rest))));
       }
     }
-    worker.count.found = mine.size();
-    sum_and_wait();
+    worker_.count.found = mine.size();
+    SumAndWait();
   }
-  const bool hubs = kConcurrent && s.graph.forward.max_degree >= kHubDegree;
-  while (true) {
-    while (found == 0 && pending > 0) {  // NOLINT(bugprone-infinite-loop): sum_and_wait() sets both
-      job.buckets.Raise(PriorityOfKey(first_pending));
-      worker.SetLimit(job.buckets.limit());
-      std::vector<LocalId>& mine = board.lists.of(which, rank);
-      constexpr std::size_t kGroupWords = kPendingGroup / 32;
-      const std::size_t groups = bits::Words((s.graph.owned + kPendingGroup - 1) / kPendingGroup);
-      for (std::size_t i = stretch(groups, rank); i < stretch(groups, rank + 1); ++i) {
-        for (std::uint32_t rest = s.order.groups[i]; rest != 0; rest &= rest - 1) {
-          const std::size_t first = (i * 32 + static_cast<std::size_t>(__builtin_ctz(rest))) * kGroupWords;
-          bool left = false;
-          for (std::size_t w = first; w < std::min(first + kGroupWords, words); ++w) {
-            std::uint32_t word = s.order.pending[w];
-            if (word == 0) continue;
-            for (std::uint32_t waiting = word; waiting != 0; waiting &= waiting - 1) {
-              const auto v = static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(waiting)));
-              if (worker.Release(v, &mine)) word &= ~(waiting & (0 - waiting));
-            }
-            s.order.pending[w] = word;
-            left = left || word != 0;
-          }
-          if (!left) s.order.groups[i] &= ~(rest & (0 - rest));
-        }
+
+  /// Raises the limit, and releases the pending vertices below it.
+  void Raise() {
+    job_.buckets.Raise(PriorityOfKey(first_pending_));
+    worker_.SetLimit(job_.buckets.limit());
+    std::vector<LocalId>& mine = shared_.lists.of(which_, rank_);
+    const std::size_t groups = bits::Words((s_.graph.owned + kPendingGroup - 1) / kPendingGroup);
+    for (std::size_t i = FirstOf(groups, rank_); i < FirstOf(groups, rank_ + 1); ++i) {
+      for (std::uint32_t rest = s_.order.groups[i]; rest != 0; rest &= rest - 1) {
+        const std::size_t pending_group = i * 32 + static_cast<std::size_t>(__builtin_ctz(rest));
+        if (!Release(pending_group, mine)) s_.order.groups[i] &= ~(rest & (0 - rest));
       }
-      worker.count.found = mine.size();
-      first_pending = sum_and_wait().first_pending;
     }
-    if (found == 0 || stop || job.push_rounds >= job.max_rounds) break;  // with something active if anything is left to do
-    if (ends_narrow && narrow > kHostRelaxPolicy.narrow_rounds) break;
-    followed += found;
-    // The last round's lists, of which nobody takes any more, become the next one's.
-    std::vector<LocalId>& next = board.lists.Clear(which ^ 1, rank);
-    BucketWorker<P, kConcurrent> mine = worker;  // whose counts nobody else sees meanwhile: they stay in registers
-    PrefetchPipeline ahead;
-    board.lists.Take(which, rank, members, [&](std::span<const LocalId> vertices, std::size_t following) {
-      ahead.Walk(
-          vertices, following,
-          [&](LocalId v) {
-            const EdgeIndex row = s.graph.forward.offsets[v];
-            Prefetch(s.graph.forward.neighbours + row);
-            if constexpr (!std::is_same_v<WeightOf<P>, None>) {
-              Prefetch(static_cast<const WeightOf<P>*>(s.graph.forward.weights) + row);
-            }
-          },
-          [&](LocalId v) { mine.PrefetchTargets(v); }, [&](LocalId v) { mine.Visit(v, &next); });
+    worker_.count.found = mine.size();
+    first_pending_ = SumAndWait().first_pending;
+  }
+  /// Releases the vertices of a group of words; returns whether some wait on.
+  bool Release(std::size_t pending_group, std::vector<LocalId>& released) {
+    constexpr std::size_t kGroupWords = kPendingGroup / 32;
+    const std::size_t first = pending_group * kGroupWords;
+    bool left = false;
+    for (std::size_t w = first; w < std::min(first + kGroupWords, words_); ++w) {
+      std::uint32_t word = s_.order.pending[w];
+      if (word == 0) continue;
+      for (std::uint32_t waiting = word; waiting != 0; waiting &= waiting - 1) {
+        const auto v = static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(waiting)));
+        if (worker_.Release(v, &released)) word &= ~(waiting & (0 - waiting));
+      }
+      s_.order.pending[w] = word;
+      left = left || word != 0;
+    }
+    return left;
+  }
+
+  /// One round; returns its edges.
+  std::uint64_t Push() {
+    const std::vector<LocalId>& next = VisitFrontier(group_, s_, shared_.lists, which_, worker_, [this](LocalId v) {
+      const EdgeIndex row = s_.graph.forward.offsets[v];
+      Prefetch(s_.graph.forward.neighbours + row);
+      if constexpr (!std::is_same_v<WeightOf<P>, None>) {
+        Prefetch(static_cast<const WeightOf<P>*>(s_.graph.forward.weights) + row);
+      }
     });
-    worker.count = mine.count;
-    if (hubs) {
-      group.sync_soon();
-      const std::uint32_t slices = atomics::Load(&s.control->slice_count);
-      if (slices > 0) {
-        group.Sweep(slices, 1, [&](std::size_t begin, std::size_t end) {
-          for (std::size_t i = begin; i < end; ++i) worker.VisitSlice(s.slices[i], &next);
-        });
-        group.sync_soon();  // all have read their number
-        if (rank == 0) s.control->slice_count = 0;
-      }
-    }
-    worker.count.found = next.size();
-    const BucketBoard::Count all = sum_and_wait();
-    which ^= 1;
-    first_pending = std::max(first_pending, all.first_pending);
-    job.buckets.Record(all.edges, all.first_edges);
-    narrow = all.edges < kHostRelaxPolicy.narrow_edges ? narrow + 1 : 0;
-    job.push_rounds += 1;
-    job.edges_touched += all.edges;
-    job.vertices_updated += all.updated;
-    round.index += 1;
-    round.active = found;
-    worker.SetRound(round);
+    worker_.count.found = next.size();
+    const BucketsShared::Count all = SumAndWait();
+    which_ ^= 1;
+    first_pending_ = std::max(first_pending_, all.first_pending);
+    job_.buckets.Record(all.edges, all.first_edges);
+    job_.push_rounds += 1;
+    job_.edges_touched += all.edges;
+    job_.vertices_updated += all.updated;
+    round_.index += 1;
+    round_.active = found_;
+    worker_.SetRound(round_);
+    return all.edges;
   }
-  // What is active, if anything is left to do, is left in the bitmap.
-  for (std::size_t w = stretch(words, rank); w < stretch(words, rank + 1); ++w) s.active[w] = std::exchange(s.touched[w], 0);
-  job.items = job.items.value_or(0) + followed;
-  job.round.index = round.index;
-  job.round.active = found;
-  job.active_vertices = found;
-  job.first_pending = first_pending;
-  job.pending_vertices = pending;
-  return job;
-}
+
+  Group& group_;
+  const StateRef<P>& s_;
+  BucketsShared& shared_;
+  const std::size_t rank_, members_;
+  const std::size_t words_;  // of a bitmap of owned vertices
+  FusedRun job_;             // where the run stands
+  RoundOf<P> round_;
+  BucketWorker<P, kConcurrent> worker_;
+  std::size_t which_ = 0, turn_ = 0;  // of two sets of lists, of two sets of counts
+  std::uint64_t found_ = 0, first_pending_;
+  std::int64_t pending_;
+  bool stop_ = false;
+};
 
 }  // namespace detail
 
 /// As FusedEngine::Run, of a program that orders and a run in buckets. Every member calls it with the same `job`, and
 /// returns the same. `ends_narrow`: also once frontiers have been narrow for long.
 template <class P>
-FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, bool ends_narrow, const FusedRun& job) {
-  return group.size() > 1 ? detail::RunBuckets<P, true>(group, s, board, ends_narrow, job)
-                          : detail::RunBuckets<P, false>(group, s, board, ends_narrow, job);
+FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketsShared& shared, bool ends_narrow, const FusedRun& job) {
+  return group.size() > 1 ? detail::BucketRun<P, true>(group, s, shared, job).Run(ends_narrow)
+                          : detail::BucketRun<P, false>(group, s, shared, job).Run(ends_narrow);
 }
 
 }  // namespace chatty::fused::host

@@ -126,14 +126,14 @@ class Engine final : public FusedEngine {
     WorkerTeam& team = *device_.team();
     if constexpr (kRunsBuckets<P>) {
       if (!run.buckets.on() || run.chooser.UsePull(run.ahead, run.round.vertices)) return false;
-      BucketBoard board(team.size());
-      RunJob(kParallel, run, [&](Group& g) { return RunBuckets(g, s, board, relaxes, run); });
+      BucketsShared shared(team.size());
+      RunJob(kParallel, run, [&](Group& g) { return RunBuckets(g, s, shared, relaxes, run); });
       return true;
     } else if constexpr (kRunsInPlace<P>) {
       if (kTakesFirstInRow<P> && s.graph.global_ids != nullptr) return false;  // rows are in another order
       const LocalId owned = s.graph.owned;
-      InPlaceShared board(team.size(), owned);
-      RunJob(owned + s.graph.forward.offsets[owned], run, [&](Group& g) { return RunInPlace(g, s, board, relaxes, run); });
+      InPlaceShared shared(team.size(), owned);
+      RunJob(owned + s.graph.forward.offsets[owned], run, [&](Group& g) { return RunInPlace(g, s, shared, relaxes, run); });
       return true;
     } else {
       return false;

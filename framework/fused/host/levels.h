@@ -17,6 +17,7 @@
 #include "chatty/framework/frontier_policy.h"
 #include "chatty/framework/fused/fused_engine.h"
 #include "chatty/framework/fused/host/member_lists.h"
+#include "chatty/framework/fused/host/visit_frontier.h"
 #include "chatty/framework/steps/host/group.h"
 
 namespace chatty::fused::host {
@@ -84,7 +85,7 @@ class SharedValue {
 struct InPlaceShared {
   /// What a member did since the last barrier.
   struct alignas(64) Count {
-    std::uint64_t found = 0, edges = 0, looks = 0;
+    std::uint64_t found = 0, edges = 0, examined = 0;
     std::int64_t candidate_edges = 0;  ///< change
     SharedValue share;
     bool stop = false;
@@ -94,10 +95,15 @@ struct InPlaceShared {
       : lists(members), counts{Counts(members), Counts(members)}, candidates(bits::Words(owned)) {}
   MemberLists lists;
   Counts counts[2];
-  FusedRun alone;             ///< as the first member leaves it to the others, after rounds without them,
-  SharedValue alone_share;    ///< what its last frontier shares,
-  std::size_t alone_which{};  ///< which lists that is in
-  bool alone_stop = false;    ///< and whether it is to end early
+  /// Where the first member leaves the run to the others, after rounds without them.
+  struct Alone {
+    FusedRun job;
+    std::uint32_t round = 0;  ///< index of the next
+    SharedValue share;        ///< what its frontier shares
+    std::size_t which = 0;    ///< the lists that hold it
+    bool stop = false;        ///< the run ends early
+  };
+  Alone alone;
   /// Candidates of the next pull: Filter accepted them at the last pull, and they have in-edges. Others never become
   /// candidates again. Filled by the first pull.
   std::vector<std::uint32_t> candidates;
@@ -132,11 +138,9 @@ class InPlaceWorker {
   void Visit(LocalId v, std::vector<LocalId>* next) {
     Unlist(v);
     const EdgeIndex begin = s_.graph.forward.offsets[v], end = s_.graph.forward.offsets[v + 1];
-    count.looks += end - begin;
+    count.examined += end - begin;
     if (kConcurrent && end - begin >= kHubDegree) {
-      const auto pieces = static_cast<std::uint32_t>((end - begin + kSliceEdges - 1) / kSliceEdges);
-      const std::uint32_t at = atomics::Add<true>(&s_.control->slice_count, pieces);
-      for (std::uint32_t i = 0; i < pieces; ++i) s_.slices[at + i] = {v, i};
+      CutIntoSlices(s_.slices, &s_.control->slice_count, v, end - begin);
       return;
     }
     Push(v, begin, end, next);
@@ -181,7 +185,7 @@ class InPlaceWorker {
     EdgeIndex first[32];
     const AdjacencyRef rows = s_.graph.reverse;
     std::uint32_t found = 0, changed = 0;
-    std::uint64_t looks = 0;
+    std::uint64_t examined = 0;
     for (; candidates != 0; candidates &= candidates - 1) {
       const auto bit = static_cast<unsigned>(__builtin_ctz(candidates));
       const auto v = static_cast<LocalId>(w * 32 + bit);
@@ -189,13 +193,13 @@ class InPlaceWorker {
       EdgeIndex e = begin;
       while (e < end && !bits::Test(active, rows.neighbours[e])) ++e;
       first[bit] = e;
-      looks += e - begin;
+      examined += e - begin;
       if (e == end) continue;
-      ++looks;
+      ++examined;
       found |= 1u << bit;
       if (!common_) Prefetch(s_.values + rows.neighbours[e]);
     }
-    count.looks += looks;
+    count.examined += examined;
     for (std::uint32_t rest = found; rest != 0; rest &= rest - 1) {  // apart, so that sources' values come for many at once
       const auto bit = static_cast<unsigned>(__builtin_ctz(rest));
       const auto v = static_cast<LocalId>(w * 32 + bit);
@@ -316,206 +320,207 @@ class InPlaceWorker {
   Shared share_{};
 };
 
-/// Runs `job` to its end, or until frontiers have been narrow for long; every member calls it with the same, and returns the
-/// same.
+/// One member's part in a run. All members call the same functions in the same order, and then have the same numbers.
 template <class P, bool kConcurrent>
-FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, bool ends_narrow, FusedRun job) {
-  const auto rank = static_cast<std::size_t>(group.rank()), members = static_cast<std::size_t>(group.size());
-  RoundOf<P> round = job.round.As<GlobalOf<P>>();
-  InPlaceWorker<P, kConcurrent> worker(s, round);
-  std::size_t which = 0, turn = 0;
-  std::uint32_t narrow = 0;  // rounds in a row with few edges
-  bool stop = false;
-  SharedValue share;
-  const std::uint64_t entered = job.active_vertices, updated_before = job.vertices_updated;
-  // Each member publishes its counts, waits at a barrier, and sums the counts of all.
-  const auto sum_and_wait = [&] {
-    InPlaceShared::Count& mine = worker.count;
-    mine.stop = rank == 0 && job.stop->stop_requested();
-    board.counts[turn][rank] = mine;
-    worker.count = {};
-    group.sync_soon();
+class InPlaceRun {
+ public:
+  InPlaceRun(Group& group, const StateRef<P>& s, InPlaceShared& shared, const FusedRun& job)
+      : group_(group),
+        s_(s),
+        shared_(shared),
+        rank_(static_cast<std::size_t>(group.rank())),
+        members_(static_cast<std::size_t>(group.size())),
+        first_(ShareBegin(bits::Words(s.graph.owned), rank_, members_)),
+        last_(ShareBegin(bits::Words(s.graph.owned), rank_ + 1, members_)),
+        job_(job),
+        round_(job.round.As<GlobalOf<P>>()),
+        worker_(s, round_),
+        active_(s.active),
+        next_active_(s.touched) {}
+
+  /// Runs the job to its end, or until frontiers have been narrow for long, if it `ends_narrow`. Returns where it stands.
+  FusedRun Run(bool ends_narrow) {
+    const std::uint64_t entered = job_.active_vertices, updated_before = job_.vertices_updated;
+    job_.chooser.SetPushCost(kInPlaceFrontier.push_cost);
+    while (GoesOn()) {
+      narrow_ = job_.ahead.active_edges < kHostRelaxPolicy.narrow_edges ? narrow_ + 1 : 0;
+      if (ends_narrow && narrow_ > kHostRelaxPolicy.narrow_rounds) break;
+      // A pull examines all vertices, however few edges it then reads.
+      const bool small = job_.ahead.active_edges < s_.graph.owned / kVerticesAnEdge;
+      const bool pulls = job_.chooser.UsePull(job_.ahead, round_.vertices) && !(small && listed_ && job_.chooser.Chooses());
+      if (pulls == listed_) pulls ? ToBitmap() : ToLists();
+      if (members_ > 1 && small && !pulls && job_.ahead.active_edges < kEdgesAlone) {
+        const std::uint32_t before = job_.push_rounds;
+        PushAlone(ends_narrow);
+        narrow_ += job_.push_rounds - before - 1;
+        continue;
+      }
+      pulls ? Pull() : Push();
+      NextRound();
+    }
+    // What is active, if anything is left to do, is left in the bitmap, and nothing in the other.
+    if (!listed_) ToLists();
+    ToBitmap();
+    // Each frontier was followed but the one that is left.
+    job_.items = job_.items.value_or(0) + entered + (job_.vertices_updated - updated_before) - job_.active_vertices;
+    job_.round.index = round_.index;
+    job_.round.active = round_.active;
+    return job_;
+  }
+
+ private:
+  bool GoesOn() const { return job_.active_vertices > 0 && !stop_ && job_.push_rounds + job_.pull_rounds < job_.max_rounds; }
+  void NextRound() {
+    round_.index += 1;
+    round_.active = job_.active_vertices;
+    worker_.SetRound(round_, share_);
+  }
+  /// Takes what a round counted as the state of the run.
+  void Record(const InPlaceShared::Count& counted) {
+    job_.active_vertices = counted.found;
+    job_.ahead.active_edges = counted.edges;
+    job_.ahead.candidate_edges += counted.candidate_edges;
+    job_.edges_touched += counted.examined;
+    job_.vertices_updated += counted.found;
+    share_ = counted.share;
+  }
+  /// Publishes this member's counts, waits at a barrier, and sums the counts of all. Returns the edges examined.
+  std::uint64_t SumAndWait() {
+    InPlaceShared::Count& mine = worker_.count;
+    mine.stop = rank_ == 0 && job_.stop->stop_requested();
+    shared_.counts[turn_][rank_] = mine;
+    worker_.count = {};
+    group_.sync_soon();
     InPlaceShared::Count all;
-    for (const InPlaceShared::Count& one : board.counts[turn]) {
+    for (const InPlaceShared::Count& one : shared_.counts[turn_]) {
       all.found += one.found;
       all.edges += one.edges;
-      all.looks += one.looks;
+      all.examined += one.examined;
       all.candidate_edges += one.candidate_edges;
       all.share.Add(one.share);
       all.stop = all.stop || one.stop;
     }
-    turn ^= 1;
-    job.active_vertices = all.found;
-    job.ahead.active_edges = all.edges;
-    job.ahead.candidate_edges += all.candidate_edges;
-    job.edges_touched += all.looks;
-    job.vertices_updated += all.found;
-    stop = all.stop;
-    share = all.share;
-    return all.looks;
-  };
-  const std::size_t words = bits::Words(s.graph.owned);
-  const std::size_t first = Stretch(words, rank, members), last = Stretch(words, rank + 1, members);
-  // The frontier is a bitmap, of which pulls make another, or lists.
-  std::uint32_t *active = s.active, *next_active = s.touched;
-  bool listed = false, filled = false;  // filled: board.candidates
-  const auto to_lists = [&] {
-    std::vector<LocalId>& mine = board.lists.Clear(which, rank);
-    if (active != s.active) {
-      std::copy(active + first, active + last, next_active + first);
-      std::swap(active, next_active);
+    turn_ ^= 1;
+    stop_ = all.stop;
+    Record(all);
+    return all.examined;
+  }
+
+  void ToLists() {
+    std::vector<LocalId>& mine = shared_.lists.Clear(which_, rank_);
+    if (active_ != s_.active) {
+      std::copy(active_ + first_, active_ + last_, next_active_ + first_);
+      std::swap(active_, next_active_);
     }
-    std::fill(next_active + first, next_active + last, 0);  // gets those in a list that Filter accepts
-    for (std::size_t w = first; w < last; ++w) {
-      for (std::uint32_t rest = active[w] & bits::Mask(w, s.graph.owned); rest != 0; rest &= rest - 1) {
-        worker.List(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(rest))), &mine);
+    std::fill(next_active_ + first_, next_active_ + last_, 0);  // gets those in a list that Filter accepts
+    for (std::size_t w = first_; w < last_; ++w) {
+      for (std::uint32_t rest = active_[w] & bits::Mask(w, s_.graph.owned); rest != 0; rest &= rest - 1) {
+        worker_.List(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(rest))), &mine);
       }
     }
-    group.sync_soon();
-    listed = true;
-  };
-  // Each member looks through all lists for the vertices of its own words, whose lines stay with it: bits set wherever they
-  // are would have lines go to and fro, which takes longer.
-  const auto to_bitmap = [&] {
-    std::fill(active + first, active + last, 0);
-    std::fill(next_active + first, next_active + last, 0);
-    std::uint32_t nobodys = 0;  // where bits of the others' words go: a branch would be a guess
-    for (std::size_t member = 0; member < members; ++member) {
-      for (const LocalId v : board.lists.of(which, member)) {
+    group_.sync_soon();
+    listed_ = true;
+  }
+  /// Each member reads all lists for the vertices of its own words, whose cache lines stay with it. If each set the bits of
+  /// its own list, lines would move between caches, which takes longer.
+  void ToBitmap() {
+    std::uint32_t* const active = active_;
+    const std::size_t first = first_, words = last_ - first_;
+    std::fill_n(active + first, words, 0);
+    std::fill_n(next_active_ + first, words, 0);
+    std::uint32_t ignored = 0;  // takes the bits of others' words: a branch would be mispredicted
+    for (std::size_t member = 0; member < members_; ++member) {
+      for (const LocalId v : shared_.lists.of(which_, member)) {
         const std::size_t w = v >> 5;
-        *(w - first < last - first ? active + w : &nobodys) |= 1u << (v & 31);
+        *(w - first < words ? active + w : &ignored) |= 1u << (v & 31);
       }
     }
-    group.sync_soon();
-    listed = false;
-  };
-  const bool hubs = kConcurrent && s.graph.forward.max_degree >= kHubDegree;
-  const auto push = [&] {
-    // The last round's lists, of which nobody takes any more, become the next one's.
-    std::vector<LocalId>& next = board.lists.Clear(which ^ 1, rank);
-    InPlaceWorker<P, kConcurrent> mine = worker;  // whose counts nobody else sees meanwhile: they stay in registers
-    PrefetchPipeline ahead;
-    board.lists.Take(which, rank, members, [&](std::span<const LocalId> vertices, std::size_t following) {
-      ahead.Walk(
-          vertices, following, [&](LocalId v) { Prefetch(s.graph.forward.neighbours + s.graph.forward.offsets[v]); },
-          [&](LocalId v) { mine.PrefetchTargets(v); }, [&](LocalId v) { mine.Visit(v, &next); });
-    });
-    worker.count = mine.count;
-    if (hubs) {
-      group.sync_soon();
-      const std::uint32_t slices = atomics::Load(&s.control->slice_count);
-      if (slices > 0) {
-        group.Sweep(slices, 1, [&](std::size_t begin, std::size_t end) {
-          for (std::size_t i = begin; i < end; ++i) worker.VisitSlice(s.slices[i], &next);
-        });
-        group.sync_soon();  // all have read their number
-        if (rank == 0) s.control->slice_count = 0;
-      }
-    }
-    sum_and_wait();
-    which ^= 1;
-    job.push_rounds += 1;
-  };
-  // Rounds of a few edges, one after the other, by the first member: beside other work each barrier costs the others a wait
-  // for a core. A small frontier is not pulled, so the direction is not chosen again.
-  const auto push_alone = [&] {
-    if (rank == 0) {
-      const std::uint32_t before = job.push_rounds;
-      const std::uint64_t together = std::min<std::uint64_t>(kEdgesTogether, s.graph.owned / kVerticesAnEdge);
+    group_.sync_soon();
+    listed_ = false;
+  }
+
+  void Push() {
+    VisitFrontier(group_, s_, shared_.lists, which_, worker_,
+                  [this](LocalId v) { Prefetch(s_.graph.forward.neighbours + s_.graph.forward.offsets[v]); });
+    SumAndWait();
+    which_ ^= 1;
+    job_.push_rounds += 1;
+  }
+  /// Rounds of a few edges, one after the other, by the first member: beside other work each barrier costs the others a wait
+  /// for a core. A small frontier is not pulled, so the direction is not chosen again.
+  void PushAlone(bool ends_narrow) {
+    if (rank_ == 0) {
+      const std::uint32_t before = job_.push_rounds;
+      const std::uint64_t together = std::min<std::uint64_t>(kEdgesTogether, s_.graph.owned / kVerticesAnEdge);
       do {
-        InPlaceShared::Count& mine = worker.count;
-        std::vector<LocalId>& next = board.lists.Clear(which ^ 1, 0);
-        for (std::size_t member = 1; member < members; ++member) board.lists.Clear(which ^ 1, member);
-        board.lists.TakeAll(which, [&](std::span<const LocalId> vertices) {
-          for (const LocalId v : vertices) worker.Visit(v, &next);
+        std::vector<LocalId>& next = shared_.lists.Clear(which_ ^ 1, 0);
+        for (std::size_t member = 1; member < members_; ++member) shared_.lists.Clear(which_ ^ 1, member);
+        shared_.lists.TakeAll(which_, [&](std::span<const LocalId> vertices) {
+          for (const LocalId v : vertices) worker_.Visit(v, &next);
         });
-        which ^= 1;
-        job.active_vertices = mine.found;
-        job.ahead.active_edges = mine.edges;
-        job.ahead.candidate_edges += mine.candidate_edges;
-        job.edges_touched += mine.looks;
-        job.vertices_updated += mine.found;
-        job.push_rounds += 1;
-        share = mine.share;
-        mine = {};
-        round.index += 1;
-        round.active = job.active_vertices;
-        worker.SetRound(round, share);
-        stop = job.stop->stop_requested();
-      } while (job.active_vertices > 0 && job.ahead.active_edges < together && !stop &&
-               job.push_rounds + job.pull_rounds < job.max_rounds &&
-               !(ends_narrow && narrow + (job.push_rounds - before) > kHostRelaxPolicy.narrow_rounds));
-      board.alone = job;
-      board.alone.round.index = round.index;
-      board.alone_share = share;
-      board.alone_which = which;
-      board.alone_stop = stop;
+        which_ ^= 1;
+        Record(worker_.count);
+        worker_.count = {};
+        job_.push_rounds += 1;
+        NextRound();
+        stop_ = job_.stop->stop_requested();
+      } while (GoesOn() && job_.ahead.active_edges < together &&
+               !(ends_narrow && narrow_ + (job_.push_rounds - before) > kHostRelaxPolicy.narrow_rounds));
+      shared_.alone = {job_, round_.index, share_, which_, stop_};
     }
-    group.sync_soon();
-    const std::uint32_t index = board.alone.round.index;
-    job = board.alone;
-    share = board.alone_share;
-    which = board.alone_which;
-    stop = board.alone_stop;
-    round.index = index;
-    round.active = job.active_vertices;
-    worker.SetRound(round, share);
-  };
-  const auto pull = [&] {
-    const Ahead before = job.ahead;
-    group.Sweep(s.graph.owned, kVertexGrain, [&](std::size_t begin, std::size_t end) {
-      std::uint32_t candidates = worker.Candidates(board.candidates, filled, begin / 32, end);
+    group_.sync_soon();
+    const InPlaceShared::Alone& alone = shared_.alone;
+    job_ = alone.job;
+    share_ = alone.share;
+    which_ = alone.which;
+    stop_ = alone.stop;
+    round_.index = alone.round;
+    round_.active = job_.active_vertices;
+    worker_.SetRound(round_, share_);
+  }
+  void Pull() {
+    const Ahead before = job_.ahead;
+    group_.Sweep(s_.graph.owned, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+      std::uint32_t candidates = worker_.Candidates(shared_.candidates, filled_, begin / 32, end);
       for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
         const std::uint32_t following =
-            w + 1 < bits::Words(end) ? worker.Candidates(board.candidates, filled, w + 1, end) : 0;
-        next_active[w] = worker.Pull(active, w, candidates, board.candidates[w]);
+            w + 1 < bits::Words(end) ? worker_.Candidates(shared_.candidates, filled_, w + 1, end) : 0;
+        next_active_[w] = worker_.Pull(active_, w, candidates, shared_.candidates[w]);
         candidates = following;
       }
     });
-    const std::uint64_t looks = sum_and_wait();
-    filled = true;
-    std::swap(active, next_active);
-    job.chooser.Learn(before, round.vertices, looks);
-    job.pull_rounds += 1;
-  };
-
-  job.chooser.SetPushCost(kInPlaceFrontier.push_cost);
-  while (job.active_vertices > 0 && !stop && job.push_rounds + job.pull_rounds < job.max_rounds) {
-    narrow = job.ahead.active_edges < kHostRelaxPolicy.narrow_edges ? narrow + 1 : 0;
-    if (ends_narrow && narrow > kHostRelaxPolicy.narrow_rounds) break;
-    // A pull looks at all vertices, however few edges it then reads.
-    const bool small = job.ahead.active_edges < s.graph.owned / kVerticesAnEdge;
-    const bool pulls = job.chooser.UsePull(job.ahead, round.vertices) && !(small && listed && job.chooser.Chooses());
-    if (pulls == listed) pulls ? to_bitmap() : to_lists();
-    if (members > 1 && small && !pulls && job.ahead.active_edges < kEdgesAlone) {
-      const std::uint32_t before = job.push_rounds;
-      push_alone();
-      narrow += job.push_rounds - before - 1;
-      continue;
-    }
-    pulls ? pull() : push();
-    round.index += 1;
-    round.active = job.active_vertices;
-    worker.SetRound(round, share);
+    const std::uint64_t examined = SumAndWait();
+    filled_ = true;
+    std::swap(active_, next_active_);
+    job_.chooser.Learn(before, round_.vertices, examined);
+    job_.pull_rounds += 1;
   }
-  // What is active, if anything is left to do, is left in the bitmap, and nothing in the other.
-  if (!listed) to_lists();
-  to_bitmap();
-  // Each frontier was followed but the one that is left.
-  job.items = job.items.value_or(0) + entered + (job.vertices_updated - updated_before) - job.active_vertices;
-  job.round.index = round.index;
-  job.round.active = round.active;
-  return job;
-}
+
+  Group& group_;
+  const StateRef<P>& s_;
+  InPlaceShared& shared_;
+  const std::size_t rank_, members_;
+  const std::size_t first_, last_;  // this member's words
+  FusedRun job_;                    // where the run stands
+  RoundOf<P> round_;
+  InPlaceWorker<P, kConcurrent> worker_;
+  SharedValue share_;                 // what the frontier shares
+  std::size_t which_ = 0, turn_ = 0;  // of two sets of lists, of two sets of counts
+  std::uint32_t narrow_ = 0;          // rounds in a row with few edges
+  bool stop_ = false;
+  // The frontier is a bitmap, of which pulls make another, or lists.
+  std::uint32_t *active_, *next_active_;
+  bool listed_ = false, filled_ = false;  // filled: shared_.candidates
+};
 
 }  // namespace detail
 
 /// As FusedEngine::Run, of a program that runs in place. Every member calls it with the same `job`, and returns the same.
 /// `ends_narrow`: also once frontiers have been narrow for long.
 template <class P>
-FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, bool ends_narrow, const FusedRun& job) {
-  return group.size() > 1 ? detail::RunInPlace<P, true>(group, s, board, ends_narrow, job)
-                          : detail::RunInPlace<P, false>(group, s, board, ends_narrow, job);
+FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& shared, bool ends_narrow, const FusedRun& job) {
+  return group.size() > 1 ? detail::InPlaceRun<P, true>(group, s, shared, job).Run(ends_narrow)
+                          : detail::InPlaceRun<P, false>(group, s, shared, job).Run(ends_narrow);
 }
 
 }  // namespace chatty::fused::host

@@ -35,7 +35,7 @@ class MemberListsOf {
   void TakeAll(std::size_t which, Visit&& visit) {
     for (const List& list : lists_[which]) visit(std::span<const T>(list.items));
   }
-  /// Calls visit(items, following) on stretches of all lists until all have been taken. `following` entries follow the items
+  /// Calls visit(items, following) on ranges of all lists until all have been taken. `following` entries follow the items
   /// in memory and may be taken next. Each of `members` members calls it; there may be fewer than lists. A member takes
   /// `grain` entries of its own share at once.
   template <class Visit>
@@ -46,7 +46,7 @@ class MemberListsOf {
     const auto begin_of = [&](std::size_t share) { return total * share / members; };
     for (std::size_t i = 0; i < members;) {
       const std::size_t share = (rank + i) % members, first = begin_of(share), size = begin_of(share + 1) - first;
-      const Stretch taken = i == 0 ? TakeFront(lists[share].taken, size, grain) : TakeBack(lists[share].taken, size);
+      const Range taken = i == 0 ? TakeFront(lists[share].taken, size, grain) : TakeBack(lists[share].taken, size);
       if (taken.begin == taken.end) {
         ++i;
         continue;
@@ -70,7 +70,7 @@ class MemberListsOf {
   static constexpr std::size_t kTakeGrain = 1024;       ///< that a member takes of its own at once
   static constexpr std::size_t kMax = 4096;             ///< that it takes of another's, half of what is left
   static constexpr std::size_t kFew = 64, kMany = 512;  ///< less than an eighth is left to the other, between these
-  struct Stretch {
+  struct Range {
     std::size_t begin, end;
   };
   struct alignas(64) List {
@@ -80,7 +80,7 @@ class MemberListsOf {
   };
 
   /// Takes from the front of a share of that size; nothing once all has been taken.
-  static Stretch TakeFront(std::atomic<std::uint64_t>& taken, std::size_t size, std::size_t grain) {
+  static Range TakeFront(std::atomic<std::uint64_t>& taken, std::size_t size, std::size_t grain) {
     std::uint64_t now = taken.load(std::memory_order_relaxed);
     while (true) {
       const std::size_t begin = static_cast<std::uint32_t>(now), end = std::min(begin + grain, size - (now >> 32));
@@ -89,7 +89,7 @@ class MemberListsOf {
     }
   }
   /// Takes from the back, unless few are left.
-  static Stretch TakeBack(std::atomic<std::uint64_t>& taken, std::size_t size) {
+  static Range TakeBack(std::atomic<std::uint64_t>& taken, std::size_t size) {
     const std::size_t least = std::clamp(size / 8, kFew, kMany);
     std::uint64_t now = taken.load(std::memory_order_relaxed);
     while (true) {
@@ -145,8 +145,8 @@ inline void OrderUpdateBeforeLoad() {
 #endif
 }
 
-/// A member's stretch of words is the same each time, and so what it has in its cache.
-inline std::size_t Stretch(std::size_t words, std::size_t rank, std::size_t members) { return words * rank / members; }
+/// Where a member's share of `count` words begins. It is the same each time, and so stays in the member's cache.
+inline std::size_t ShareBegin(std::size_t count, std::size_t rank, std::size_t members) { return count * rank / members; }
 
 }  // namespace detail
 

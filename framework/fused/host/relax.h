@@ -69,7 +69,7 @@ void Leave(Group& group, const StateRef<P>& s, RelaxShared<ItemOf<P>>& shared, s
   leave(shared.far[rank]);
   group.sync_soon();
   const std::size_t words = bits::Words(s.graph.owned);
-  for (std::size_t w = Stretch(words, rank, members); w < Stretch(words, rank + 1, members); ++w) {
+  for (std::size_t w = ShareBegin(words, rank, members); w < ShareBegin(words, rank + 1, members); ++w) {
     for (std::uint32_t rest = s.active[w]; rest != 0; rest &= rest - 1) {
       mine.active += 1;
       mine.edges += s.graph.forward.degree(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(rest))));
@@ -99,7 +99,7 @@ void TakeFrontier(Group& group, const StateRef<P>& s, const FusedRun& job, std::
                   std::uint64_t* first_far) {
   const auto rank = static_cast<std::size_t>(group.rank()), members = static_cast<std::size_t>(group.size());
   const std::size_t words = bits::Words(s.graph.owned);
-  const std::size_t first_word = Stretch(words, rank, members), last_word = Stretch(words, rank + 1, members);
+  const std::size_t first_word = ShareBegin(words, rank, members), last_word = ShareBegin(words, rank + 1, members);
   const auto take = [&](LocalId v) {
     ItemOf<P> item{};
     item.vertex = v;
@@ -111,7 +111,7 @@ void TakeFrontier(Group& group, const StateRef<P>& s, const FusedRun& job, std::
     list->push_back(item);
   };
   if (job.form == Form::kQueue) {
-    for (std::size_t i = Stretch(job.count, rank, members); i < Stretch(job.count, rank + 1, members); ++i) {
+    for (std::size_t i = ShareBegin(job.count, rank, members); i < ShareBegin(job.count, rank + 1, members); ++i) {
       take(s.frontier[i]);
     }
   }
@@ -125,7 +125,7 @@ void TakeFrontier(Group& group, const StateRef<P>& s, const FusedRun& job, std::
   }
   if constexpr (Traits<P>::kOrders) {
     const std::size_t groups = bits::Words((s.graph.owned + kPendingGroup - 1) / kPendingGroup);
-    std::fill(s.order.groups + Stretch(groups, rank, members), s.order.groups + Stretch(groups, rank + 1, members), 0);
+    std::fill(s.order.groups + ShareBegin(groups, rank, members), s.order.groups + ShareBegin(groups, rank + 1, members), 0);
   }
 }
 

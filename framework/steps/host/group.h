@@ -75,6 +75,13 @@ inline constexpr std::size_t kQueueGrain = 64;
 /// One partial aggregate a chunk of fixed size, combined in chunk order by the caller: the same bits at any thread count.
 inline constexpr std::size_t kMeasureGrain = 16384;
 
+/// Hands a hub's row to the queue of slices. Called by the member that met the hub.
+inline void CutIntoSlices(Slice* slices, std::uint32_t* count, LocalId v, EdgeIndex degree) {
+  const auto needed = static_cast<std::uint32_t>((degree + kSliceEdges - 1) / kSliceEdges);
+  const std::uint32_t at = atomics::Add<true>(count, needed);
+  for (std::uint32_t i = 0; i < needed; ++i) slices[at + i] = {v, i};
+}
+
 namespace detail {
 
 /// Appends to a shared queue through a buffer of the thread's own.

@@ -141,9 +141,7 @@ void Gather(Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool al
           const EdgeIndex degree = s.graph.reverse.degree(v);
           if (degree < kHubDegree) continue;
           candidates ^= rest & (0 - rest);
-          const auto pieces = static_cast<std::uint32_t>((degree + kSliceEdges - 1) / kSliceEdges);
-          const std::uint32_t at = atomics::Add<true>(&s.control->slice_count, pieces);
-          for (std::uint32_t p = 0; p < pieces; ++p) s.slices[at + p] = {v, p};
+          CutIntoSlices(s.slices, &s.control->slice_count, v, degree);
         }
       }
       std::uint32_t touched = 0;

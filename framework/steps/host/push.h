@@ -98,9 +98,7 @@ void Advance(Group& group, const StateRef<P>& s, const RoundOf<P>& round, Form f
         const SharedOf<P> shared = TakeShared(s, v);
         if (group.size() > 1 && end - begin >= kHubDegree) {
           if constexpr (Traits<P>::kSharesSeparately) s.shared[v] = shared;  // Consume has run: slices read it here
-          const auto pieces = static_cast<std::uint32_t>((end - begin + kSliceEdges - 1) / kSliceEdges);
-          const std::uint32_t at = atomics::Add<true>(&s.control->slice_count, pieces);
-          for (std::uint32_t i = 0; i < pieces; ++i) s.slices[at + i] = {v, i};
+          CutIntoSlices(s.slices, &s.control->slice_count, v, end - begin);
           return;
         }
         detail::PushEdges<P, kConcurrent>(s, round, v, shared, begin, end, queue_out, owned, halo, &tally);
