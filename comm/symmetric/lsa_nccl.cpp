@@ -56,7 +56,7 @@ void CheckMulticastIsOff() {
 
 class LsaWindows final : public LsaMemory {
  public:
-  LsaWindows(std::span<Device* const> devices, std::size_t bytes) : seats_(devices.size()) {
+  LsaWindows(std::span<Device* const> devices, std::size_t bytes) : per_device_(devices.size()) {
     try {
       Make(devices, bytes);
     } catch (...) {
@@ -70,11 +70,11 @@ class LsaWindows final : public LsaMemory {
 
   /// The device's own block is at the address that NCCL allocated, which copies of all devices take, too.
   std::byte* base(std::size_t viewer, std::size_t owner) const override {
-    return viewer == owner ? static_cast<std::byte*>(seats_[owner].block) : seats_[viewer].bases[owner];
+    return viewer == owner ? static_cast<std::byte*>(per_device_[owner].block) : per_device_[viewer].bases[owner];
   }
 
  private:
-  struct Seat {
+  struct PerDevice {
     Device* device = nullptr;
     std::unique_ptr<Rank> rank;
     void* block = nullptr;
@@ -87,30 +87,31 @@ class LsaWindows final : public LsaMemory {
   /// Calls call(i, communicator of rank i) of all ranks in one group of NCCL, and waits until the group is done.
   template <class Call, class What>
   void Together(const Call& call, const What& what) {
-    seats_[0].rank->Group(
+    per_device_[0].rank->Group(
         deadline_,
         [&](ncclComm_t first) {
           call(0, first);
-          for (std::size_t i = 1; i < seats_.size(); ++i) seats_[i].rank->Within([&](ncclComm_t comm) { call(i, comm); });
+          for (std::size_t i = 1; i < per_device_.size(); ++i)
+            per_device_[i].rank->Within([&](ncclComm_t comm) { call(i, comm); });
         },
         what);
-    for (Seat& seat : seats_) seat.rank->Await(deadline_, what);
+    for (PerDevice& own : per_device_) own.rank->Await(deadline_, what);
   }
 
   void Make(std::span<Device* const> devices, std::size_t bytes) {
     std::vector<Rank*> ranks;
-    for (std::size_t i = 0; i < seats_.size(); ++i) {
-      Seat& seat = seats_[i];
-      seat.device = devices[i];
-      seat.device->MakeCurrent();
-      seat.bases = Pinned<std::byte*>(*devices[i], devices.size());
-      if (const ncclResult_t result = ncclMemAlloc(&seat.block, bytes); result != ncclSuccess) {
-        seat.block = nullptr;
+    for (std::size_t i = 0; i < per_device_.size(); ++i) {
+      PerDevice& own = per_device_[i];
+      own.device = devices[i];
+      own.device->MakeCurrent();
+      own.bases = Pinned<std::byte*>(*devices[i], devices.size());
+      if (const ncclResult_t result = ncclMemAlloc(&own.block, bytes); result != ncclSuccess) {
+        own.block = nullptr;
         Throw<OutOfMemoryError>("{}: backend 'lsa' of a symmetric heap needs {} from NCCL, and got none: {}",
                                 devices[i]->label(), ExactBytes(bytes), ncclGetErrorString(result));
       }
-      seat.rank = std::make_unique<Rank>();
-      ranks.push_back(seat.rank.get());
+      own.rank = std::make_unique<Rank>();
+      ranks.push_back(own.rank.get());
     }
     const LinkSetting all_links(false);
     Rank::Connect(ranks, devices, deadline_);
@@ -127,7 +128,7 @@ class LsaWindows final : public LsaMemory {
     try {
       Together(
           [&](std::size_t i, ncclComm_t comm) {
-            const ncclResult_t result = ncclDevCommCreate(comm, &nothing, &seats_[i].communicator);
+            const ncclResult_t result = ncclDevCommCreate(comm, &nothing, &per_device_[i].communicator);
             has_windows = has_windows && result != ncclInvalidUsage;
             Rank::Check(result, comm, what);
           },
@@ -139,56 +140,57 @@ class LsaWindows final : public LsaMemory {
           "between "
           "each two, and CUDA's virtual memory (NCCL_CUMEM_ENABLE and NCCL_WIN_ENABLE not 0); choose p2p or proxy");
     }
-    for (Seat& seat : seats_) seat.has_communicator = true;
+    for (PerDevice& own : per_device_) own.has_communicator = true;
     Together(
         [&](std::size_t i, ncclComm_t comm) {
-          Rank::Check(ncclCommWindowRegister(comm, seats_[i].block, bytes, &seats_[i].window, NCCL_WIN_COLL_SYMMETRIC), comm,
-                      what);
+          Rank::Check(
+              ncclCommWindowRegister(comm, per_device_[i].block, bytes, &per_device_[i].window, NCCL_WIN_COLL_SYMMETRIC),
+              comm, what);
         },
         what);
-    for (Seat& seat : seats_) {
+    for (PerDevice& own : per_device_) {
       int reached = 0;
-      seat.rank->Within([&](ncclComm_t comm) { reached = ncclTeamLsa(comm).nRanks; });
-      if (static_cast<std::size_t>(reached) != seats_.size() || seat.window == nullptr) {
+      own.rank->Within([&](ncclComm_t comm) { reached = ncclTeamLsa(comm).nRanks; });
+      if (static_cast<std::size_t>(reached) != per_device_.size() || own.window == nullptr) {
         Throw<CapabilityError>(
             "backend 'lsa' of symmetric heaps: {} addresses the windows of {} of {} GPUs by NCCL; choose p2p or proxy",
-            seat.device->label(), reached, seats_.size());
+            own.device->label(), reached, per_device_.size());
       }
-      seat.device->MakeCurrent();
-      ResolveWindow(seat.window, seats_.size(), seat.bases.data(), seat.device->stream().native());
+      own.device->MakeCurrent();
+      ResolveWindow(own.window, per_device_.size(), own.bases.data(), own.device->stream().native());
     }
-    for (Seat& seat : seats_) {
-      seat.device->MakeCurrent();
-      seat.device->stream().Synchronize();
+    for (PerDevice& own : per_device_) {
+      own.device->MakeCurrent();
+      own.device->stream().Synchronize();
     }
   }
 
   void Free() noexcept {
-    for (Seat& seat : seats_) {
-      if (seat.device == nullptr) continue;
+    for (PerDevice& own : per_device_) {
+      if (own.device == nullptr) continue;
       try {
-        seat.device->MakeCurrent();
-        seat.device->stream().Synchronize();  // kernels use the windows of all
-      } catch (const Error&) {                // a lost device
+        own.device->MakeCurrent();
+        own.device->stream().Synchronize();  // kernels use the windows of all
+      } catch (const Error&) {               // a lost device
       }
     }
-    for (Seat& seat : seats_) {
-      if (seat.rank == nullptr) continue;
-      seat.rank->Within([&](ncclComm_t comm) {
+    for (PerDevice& own : per_device_) {
+      if (own.rank == nullptr) continue;
+      own.rank->Within([&](ncclComm_t comm) {
         if (comm == nullptr) return;
-        if (seat.window != nullptr) ncclCommWindowDeregister(comm, seat.window);
-        if (seat.has_communicator) ncclDevCommDestroy(comm, &seat.communicator);
+        if (own.window != nullptr) ncclCommWindowDeregister(comm, own.window);
+        if (own.has_communicator) ncclDevCommDestroy(comm, &own.communicator);
       });
     }
-    for (Seat& seat : seats_) seat.rank.reset();
-    for (Seat& seat : seats_) {
-      if (seat.block != nullptr) ncclMemFree(seat.block);
+    for (PerDevice& own : per_device_) own.rank.reset();
+    for (PerDevice& own : per_device_) {
+      if (own.block != nullptr) ncclMemFree(own.block);
     }
   }
 
   std::atomic<bool> aborted_{false};
   Deadline deadline_{std::chrono::minutes(2), &aborted_};
-  std::vector<Seat> seats_;
+  std::vector<PerDevice> per_device_;
 };
 
 }  // namespace

@@ -104,12 +104,12 @@ SymmetricProxy::SymmetricProxy(std::span<Device* const> devices, std::vector<std
       abort_(abort),
       on_hosts_(devices[0]->kind() == DeviceKind::kHost),
       reaches_(devices.size(), std::vector<bool>(devices.size(), true)),
-      seats_(devices.size()) {
+      per_device_(devices.size()) {
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     devices_[i]->MakeCurrent();
-    seats_[i].port = Buffer<ProxyPort>(*devices_[i], 1);
-    seats_[i].requests = Pinned<ProxyRequest>(*devices_[i], ProxyPort::kCapacity);
-    seats_[i].stream = devices_[i]->NewStream();
+    per_device_[i].port = Buffer<ProxyPort>(*devices_[i], 1);
+    per_device_[i].requests = Pinned<ProxyRequest>(*devices_[i], ProxyPort::kCapacity);
+    per_device_[i].stream = devices_[i]->NewStream();
     for (std::size_t j = 0; j < devices_.size() && !on_hosts_; ++j) {
       if (i != j) reaches_[i][j] = devices_[j]->AllowAccessBy(*devices_[i]);
     }
@@ -121,15 +121,15 @@ SymmetricProxy::SymmetricProxy(std::span<Device* const> devices, std::vector<std
   // The first copy of a kind may take memory, which could wait for a kernel. Neither blocks nor rings are filled yet.
   for (std::size_t i = 0; i < devices_.size() && !on_hosts_; ++i) {
     Device& mine = *devices_[i];
-    Stream& stream = *seats_[i].stream;
+    Stream& stream = *per_device_[i].stream;
     constexpr std::size_t kWord = sizeof(std::uint64_t);
-    mine.CopyOut(seats_[i].requests.data(), blocks_[i], kWord, stream);
+    mine.CopyOut(per_device_[i].requests.data(), blocks_[i], kWord, stream);
     for (std::size_t j = 0; j < devices_.size(); ++j) {
       mine.CopyToPeer(*devices_[j], blocks_[j] + kWord, blocks_[i], kWord, stream);
       if (!reaches_[i][j]) continue;
-      mine.CopyIn(blocks_[j], seats_[i].requests.data(), kWord, stream);
+      mine.CopyIn(blocks_[j], per_device_[i].requests.data(), kWord, stream);
       mine.CopyWithin(blocks_[j] + kWord, blocks_[i], kWord, stream);
-      mine.CopyWithin(seats_[i].port.data(), blocks_[j], kWord, stream);
+      mine.CopyWithin(per_device_[i].port.data(), blocks_[j], kWord, stream);
     }
     Wait(i);
   }
@@ -148,10 +148,10 @@ SymmetricProxy::~SymmetricProxy() {
   }
   left_.notify_all();
   thread_.join();
-  for (std::size_t i = 0; i < seats_.size(); ++i) {
+  for (std::size_t i = 0; i < per_device_.size(); ++i) {
     try {
       devices_[i]->MakeCurrent();
-      seats_[i].stream->Synchronize();
+      per_device_[i].stream->Synchronize();
     } catch (const Error&) {  // a lost device copies nothing
     }
   }
@@ -159,8 +159,8 @@ SymmetricProxy::~SymmetricProxy() {
 
 void SymmetricProxy::Wait(std::size_t index) {
   devices_[index]->MakeCurrent();
-  seats_[index].stream->Synchronize();
-  seats_[index].words_behind = false;
+  per_device_[index].stream->Synchronize();
+  per_device_[index].words_behind = false;
 }
 
 void SymmetricProxy::Loop() {
@@ -215,13 +215,13 @@ void SymmetricProxy::BeginRun() {
 
 void SymmetricProxy::Empty() {
   const auto image = std::make_unique<ProxyPort>();
-  for (std::size_t i = 0; i < seats_.size(); ++i) {
-    Seat& seat = seats_[i];
+  for (std::size_t i = 0; i < per_device_.size(); ++i) {
+    PerDevice& own = per_device_[i];
     Wait(i);
-    std::fill_n(seat.requests.data(), ProxyPort::kCapacity, ProxyRequest());
-    seat.served = 0;
-    image->requests = seat.requests.data();
-    devices_[i]->CopyIn(seat.port.data(), image.get(), sizeof(ProxyPort), *seat.stream);
+    std::fill_n(own.requests.data(), ProxyPort::kCapacity, ProxyRequest());
+    own.served = 0;
+    image->requests = own.requests.data();
+    devices_[i]->CopyIn(own.port.data(), image.get(), sizeof(ProxyPort), *own.stream);
     Wait(i);
   }
 }
@@ -231,7 +231,7 @@ void SymmetricProxy::Complete() {
     while (TryToServeAll()) {
     }
     if (failure_ != nullptr) std::rethrow_exception(failure_);
-    for (std::size_t i = 0; i < seats_.size(); ++i) Wait(i);
+    for (std::size_t i = 0; i < per_device_.size(); ++i) Wait(i);
   });
 }
 
@@ -248,26 +248,26 @@ bool SymmetricProxy::TryToServeAll() noexcept {
 
 bool SymmetricProxy::ServeAll() {
   bool any = false;
-  for (std::size_t me = 0; me < seats_.size(); ++me) {
-    Seat& seat = seats_[me];
-    const std::uint64_t begin = seat.served;
-    while (seat.served - begin < kBatch) {
-      ProxyRequest& request = seat.requests[seat.served % ProxyPort::kCapacity];
-      if (LoadAcquire(&request.ready) != seat.served + 1) break;
+  for (std::size_t me = 0; me < per_device_.size(); ++me) {
+    PerDevice& own = per_device_[me];
+    const std::uint64_t begin = own.served;
+    while (own.served - begin < kBatch) {
+      ProxyRequest& request = own.requests[own.served % ProxyPort::kCapacity];
+      if (LoadAcquire(&request.ready) != own.served + 1) break;
       if (on_hosts_) {
         ServeOnHost(me, request);
-        StoreRelease(&seat.port.data()->complete, ++seat.served);
+        StoreRelease(&own.port.data()->complete, ++own.served);
       } else {
         ServeOnGpu(me, request);
-        ++seat.served;
+        ++own.served;
       }
     }
-    if (seat.served == begin) continue;
+    if (own.served == begin) continue;
     any = true;
     if (on_hosts_) continue;
     // The descriptor has the ticket, and is not written again before the device has seen the count.
-    const ProxyRequest& last = seat.requests[(seat.served - 1) % ProxyPort::kCapacity];
-    devices_[me]->CopyIn(&seat.port.data()->complete, &last.ready, sizeof(last.ready), *seat.stream);
+    const ProxyRequest& last = own.requests[(own.served - 1) % ProxyPort::kCapacity];
+    devices_[me]->CopyIn(&own.port.data()->complete, &last.ready, sizeof(last.ready), *own.stream);
   }
   return any;
 }
@@ -276,7 +276,8 @@ void SymmetricProxy::ServeOnHost(std::size_t me, const ProxyRequest& request) {
   std::byte* const there = blocks_[request.device()] + request.offset;
   auto* const here = reinterpret_cast<std::byte*>(request.local);  // NOLINT(performance-no-int-to-ptr): a kernel's pointer
   const auto reply = [&](std::uint64_t value) {
-    if (request.local != ProxyRequest::kNoCell) StoreRelaxed(&seats_[me].port.data()->cells[request.local].value, value);
+    if (request.local != ProxyRequest::kNoCell)
+      StoreRelaxed(&per_device_[me].port.data()->cells[request.local].value, value);
   };
   switch (request.op()) {
     case ProxyOp::kPut:
@@ -309,7 +310,7 @@ void SymmetricProxy::ServeOnHost(std::size_t me, const ProxyRequest& request) {
 void SymmetricProxy::ServeOnGpu(std::size_t me, ProxyRequest& request) {
   const std::size_t to = request.device();
   Device &mine = *devices_[me], &other = *devices_[to];
-  Stream& stream = *seats_[me].stream;
+  Stream& stream = *per_device_[me].stream;
   std::byte* const there = blocks_[to] + request.offset;
   auto* const here = reinterpret_cast<std::byte*>(request.local);  // NOLINT(performance-no-int-to-ptr): a kernel's pointer
   // Copies of a device's stream address its own memory and that of devices with a link. To others the driver finds a way if
@@ -327,10 +328,10 @@ void SymmetricProxy::ServeOnGpu(std::size_t me, ProxyRequest& request) {
     case ProxyOp::kSet:
       if (reaches) {
         mine.CopyIn(there, request.values, request.bytes, stream);
-        if (request.op() == ProxyOp::kSet) seats_[me].words_behind = true;
+        if (request.op() == ProxyOp::kSet) per_device_[me].words_behind = true;
       } else {
         Wait(me);
-        other.CopyIn(there, request.values, request.bytes, *seats_[to].stream);
+        other.CopyIn(there, request.values, request.bytes, *per_device_[to].stream);
         Wait(to);
       }
       return;
@@ -339,17 +340,17 @@ void SymmetricProxy::ServeOnGpu(std::size_t me, ProxyRequest& request) {
         mine.CopyWithin(here, there, request.bytes, stream);
       } else {
         Wait(me);
-        other.CopyToPeer(mine, here, there, request.bytes, *seats_[to].stream);
+        other.CopyToPeer(mine, here, there, request.bytes, *per_device_[to].stream);
         Wait(to);
       }
       return;
     case ProxyOp::kFetch:
       if (reaches) {
-        mine.CopyWithin(&seats_[me].port.data()->cells[request.local].value, there, request.bytes, stream);
+        mine.CopyWithin(&per_device_[me].port.data()->cells[request.local].value, there, request.bytes, stream);
       } else {
         Wait(me);
         request.values[2] = 0;
-        other.CopyOut(&request.values[2], there, request.bytes, *seats_[to].stream);
+        other.CopyOut(&request.values[2], there, request.bytes, *per_device_[to].stream);
         Wait(to);
         ReplyOnGpu(me, request, &request.values[2]);
       }
@@ -363,10 +364,10 @@ void SymmetricProxy::ChangeOnGpu(std::size_t me, ProxyRequest& request) {
   const std::size_t to = request.device();
   std::byte* const there = blocks_[to] + request.offset;
   Wait(me);  // what the device has requested before
-  for (std::size_t i = 0; i < seats_.size(); ++i) {
-    if (seats_[i].words_behind) Wait(i);
+  for (std::size_t i = 0; i < per_device_.size(); ++i) {
+    if (per_device_[i].words_behind) Wait(i);
   }
-  Stream& stream = *seats_[to].stream;
+  Stream& stream = *per_device_[to].stream;
   request.values[2] = 0;
   devices_[to]->CopyOut(&request.values[2], there, request.bytes, stream);
   Wait(to);
@@ -379,7 +380,8 @@ void SymmetricProxy::ChangeOnGpu(std::size_t me, ProxyRequest& request) {
 
 /// The reply's bytes beyond those of the word are not read.
 void SymmetricProxy::ReplyOnGpu(std::size_t me, const ProxyRequest& request, const std::uint64_t* value) {
-  devices_[me]->CopyIn(&seats_[me].port.data()->cells[request.local].value, value, sizeof(*value), *seats_[me].stream);
+  devices_[me]->CopyIn(&per_device_[me].port.data()->cells[request.local].value, value, sizeof(*value),
+                       *per_device_[me].stream);
 }
 
 }  // namespace chatty::detail

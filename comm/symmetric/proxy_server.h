@@ -40,7 +40,7 @@ class SymmetricProxy {
   SymmetricProxy& operator=(const SymmetricProxy&) = delete;
 
   /// What kernels of device `index` get: an address of that device.
-  symmetric::ProxyPort* port(std::size_t index) const { return seats_[index].port.data(); }
+  symmetric::ProxyPort* port(std::size_t index) const { return per_device_[index].port.data(); }
   /// Bytes of each device's memory that a proxy takes.
   static constexpr std::size_t PortBytes() { return sizeof(symmetric::ProxyPort); }
   /// Empties the rings and forgets a failure. No kernel may run.
@@ -50,7 +50,7 @@ class SymmetricProxy {
 
  private:
   /// A device's ring.
-  struct Seat {
+  struct PerDevice {
     Buffer<symmetric::ProxyPort> port;
     Pinned<symmetric::ProxyRequest> requests;
     std::unique_ptr<Stream> stream;
@@ -80,7 +80,7 @@ class SymmetricProxy {
   std::uint32_t* abort_;
   bool on_hosts_;
   std::vector<std::vector<bool>> reaches_;  // [a][b]: whether a's copies address b's memory
-  std::vector<Seat> seats_;
+  std::vector<PerDevice> per_device_;
   std::mutex mutex_;  // of the rings' state on the host's side
   std::condition_variable left_;
   std::atomic<int> visitors_{0};  // threads that want mutex_, which this object's thread would otherwise take again at once
