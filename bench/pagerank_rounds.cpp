@@ -67,7 +67,7 @@ int Main(int argc, char** argv) {
   Registry registry;
   RegisterPrograms(registry);
   fmt::print(
-      "| graph | dangling rank every round | scaled at the end | host:1 | host:1, fresh | host:2 "
+      "| graph | dangling rank every round | scaled at the end | host:1 | host:1, Gauss-Seidel | host:2 "
       "|\n|---|---|---|---|---|---|\n");
   for (int i = 2; i < argc; ++i) {
     const Graph graph = ReadGraph(argv[i]);

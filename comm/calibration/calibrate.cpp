@@ -27,7 +27,7 @@ using probes::ProbeBuffer;
 
 constexpr std::size_t kMiddle = 1 << 20;           ///< of three blocks, unless the longest one is shorter than 16 of it
 constexpr std::size_t kShort = 64 << 10;           ///< buffers up to this size are measured more often
-constexpr int kWarmUps = 2;                        ///< repetitions that page-lock the buffers of both parities
+constexpr int kWarmUps = 2;                        ///< repetitions that page-lock the buffers of both slots
 constexpr std::size_t kMaxHostValues = 128 << 20;  ///< of all host devices together
 /// How long a device waits for the others.
 constexpr std::chrono::milliseconds kTimeout{60000};

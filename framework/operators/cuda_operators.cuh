@@ -296,9 +296,9 @@ __device__ T SumOfBlock(T value, T* temp_storage) {
 }
 /// Each block sums its own range.
 template <class T>
-__global__ void __launch_bounds__(kBlock) SumStretches(const T* data, std::size_t n, std::size_t stretch, T* sums) {
+__global__ void __launch_bounds__(kBlock) SumRanges(const T* data, std::size_t n, std::size_t range, T* sums) {
   __shared__ T temp_storage[kBlock];
-  const std::size_t begin = blockIdx.x * stretch, end = begin + stretch < n ? begin + stretch : n;
+  const std::size_t begin = blockIdx.x * range, end = begin + range < n ? begin + range : n;
   T mine{};
   for (std::size_t i = begin + threadIdx.x; i < end; i += kBlock) mine += data[i];
   const T sum = SumOfBlock(mine, temp_storage);
@@ -306,10 +306,10 @@ __global__ void __launch_bounds__(kBlock) SumStretches(const T* data, std::size_
 }
 /// Replaces each number in a block's range by the sum of its predecessors, tile by tile.
 template <class T>
-__global__ void __launch_bounds__(kBlock) SumBefore(T* data, std::size_t n, std::size_t stretch, const T* sums) {
+__global__ void __launch_bounds__(kBlock) SumBefore(T* data, std::size_t n, std::size_t range, const T* sums) {
   __shared__ T temp_storage[kBlock];
   __shared__ T of_warps[kWarps];
-  const std::size_t begin = blockIdx.x * stretch, end = begin + stretch < n ? begin + stretch : n;
+  const std::size_t begin = blockIdx.x * range, end = begin + range < n ? begin + range : n;
   T mine{};
   for (unsigned b = threadIdx.x; b < blockIdx.x; b += kBlock) mine += sums[b];
   T before = SumOfBlock(mine, temp_storage);
@@ -419,11 +419,11 @@ class CudaOperators : public DeviceOperators {
     if (n == 0) return;
     const Step step(*this, spans::kExclusiveSum, {n});
     const std::size_t tiles = (n + steps::cuda::kBlock - 1) / steps::cuda::kBlock, most = Blocks(n);
-    const std::size_t stretch = (tiles + most - 1) / most * steps::cuda::kBlock;
-    const auto blocks = static_cast<unsigned>((n + stretch - 1) / stretch);
+    const std::size_t range = (tiles + most - 1) / most * steps::cuda::kBlock;
+    const auto blocks = static_cast<unsigned>((n + range - 1) / range);
     const Buffer<T> sums(device(), blocks);
-    operators::cuda::SumStretches<<<blocks, steps::cuda::kBlock, 0, stream()>>>(data, n, stretch, sums.data());
-    operators::cuda::SumBefore<<<blocks, steps::cuda::kBlock, 0, stream()>>>(data, n, stretch, sums.data());
+    operators::cuda::SumRanges<<<blocks, steps::cuda::kBlock, 0, stream()>>>(data, n, range, sums.data());
+    operators::cuda::SumBefore<<<blocks, steps::cuda::kBlock, 0, stream()>>>(data, n, range, sums.data());
     Check("ExclusiveSum");
   }
   template <class T, class Op, class Map>

@@ -38,10 +38,10 @@ __device__ inline unsigned ListSet(std::uint32_t mine, unsigned words, unsigned 
 /// A segment of a list of vertices, from entry i on; vertices ascend without repeats. Lane k has the kth 32 of them, fewer
 /// at the end of the list: the first vertex, and whether the others follow it without a gap, as in borders that hold nearly
 /// all vertices. Then their bits are contiguous, too, and need not be read one by one.
-struct Stretch {
+struct SegmentRange {
   LocalId first = 0;
   bool whole = true;
-  __device__ Stretch(const LocalId* vertices, std::size_t i, std::size_t size) {
+  __device__ SegmentRange(const LocalId* vertices, std::size_t i, std::size_t size) {
     const std::size_t begin = i + Lane() * 32;
     if (Lane() >= kSegmentWords || begin >= size) return;
     const auto more = static_cast<LocalId>(size - begin < 32 ? size - begin - 1 : 31);

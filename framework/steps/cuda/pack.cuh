@@ -75,14 +75,14 @@ struct ActiveBorder {
   }
   /// The words of one segment: the kth lane's the kth, and others none.
   __device__ std::uint32_t Segment(std::size_t i) const {
-    const Stretch stretch(vertices, i, size);
+    const SegmentRange range(vertices, i, size);
     std::uint32_t mine = 0;
-    if (!all && __all_sync(kFull, stretch.whole)) {
-      const std::uint32_t* const from = active + stretch.first / 32;
+    if (!all && __all_sync(kFull, range.whole)) {
+      const std::uint32_t* const from = active + range.first / 32;
       const std::size_t begin = i + Lane() * 32;
       if (Lane() < kSegmentWords && begin < size) {
-        const std::uint32_t next = stretch.first % 32 + size - begin > 32 && stretch.first % 32 != 0 ? from[1] : 0;
-        mine = __funnelshift_r(*from, next, stretch.first & 31) & bits::Mask(0, size - begin);
+        const std::uint32_t next = range.first % 32 + size - begin > 32 && range.first % 32 != 0 ? from[1] : 0;
+        mine = __funnelshift_r(*from, next, range.first & 31) & bits::Mask(0, size - begin);
       }
       return mine;
     }

@@ -21,7 +21,7 @@ struct PullAllRef {
   GlobalOf<P>* measures = nullptr;         ///< an entry a chunk, then one a block of FinishAll
   GlobalOf<P>* measure = nullptr;          ///< of all owned vertices, in memory that the host sees
   BlockTickets* finished = nullptr;        ///< blocks of FinishAll that are done
-  std::uint32_t chunks = 0;                ///< stretches of vertices
+  std::uint32_t chunks = 0;                ///< ranges of vertices
   std::uint32_t chunk_words = 1;           ///< words of the active bitmap in each
   bool degrees_from_rows = false;          ///< the degrees of a vertex are the length of its row
 };

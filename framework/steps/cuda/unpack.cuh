@@ -199,7 +199,7 @@ __device__ inline void SetAscending(std::uint32_t* words, LocalId v, bool presen
 }
 
 /// Where bits say all, and nobody is to be queued: sets bit vertices[i] of `to` for each entry i that is set in a buffer.
-/// Warps have a segment each, and look up the vertices of its entries together, where they are no stretch. kClears: the
+/// Warps have a segment each, and look up the vertices of its entries together, where they are not consecutive. kClears: the
 /// buffer's words become zero.
 template <bool kClears = false, class Group>
 __device__ void ScatterBits(const Group& group, const InboxRef& inbox, const LocalId* vertices, std::uint32_t* to) {
@@ -226,14 +226,14 @@ __device__ void ScatterBits(const Group& group, const InboxRef& inbox, const Loc
       continue;
     }
     const std::size_t i = segment * kBufferSegment - inbox.first, size = inbox.last - inbox.first;
-    const Stretch stretch(vertices, i, size);
-    if (stretch.whole && mine != 0) {
-      std::uint32_t* const at = to + stretch.first / 32;
-      const unsigned shift = stretch.first & 31;
+    const SegmentRange range(vertices, i, size);
+    if (range.whole && mine != 0) {
+      std::uint32_t* const at = to + range.first / 32;
+      const unsigned shift = range.first & 31;
       if (mine << shift != 0) atomics::Or<true>(at, mine << shift);
       if (shift != 0 && mine >> (32 - shift) != 0) atomics::Or<true>(at + 1, mine >> (32 - shift));
     }
-    const unsigned apart = __ballot_sync(kFull, !stretch.whole && mine != 0);
+    const unsigned apart = __ballot_sync(kFull, !range.whole && mine != 0);
     if (apart == 0) continue;
     LocalId v[kSegmentWords];
     LoadSegment(vertices, i, size, v);

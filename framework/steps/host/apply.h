@@ -148,7 +148,7 @@ namespace detail {
 
 /// ApplyAll of vertices [begin, end). State and round by value: stores to values cannot change them.
 template <class P>
-GlobalOf<P> ApplyStretch(const StateRef<P> s, const RoundOf<P> round, std::size_t begin, std::size_t end, Counters* tally) {
+GlobalOf<P> ApplyRange(const StateRef<P> s, const RoundOf<P> round, std::size_t begin, std::size_t end, Counters* tally) {
   Counters mine;
   GlobalOf<P> measure{};
   for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
@@ -182,7 +182,7 @@ void ApplyAll(Group& group, const StateRef<P>& s, const RoundOf<P>& round, [[may
   group.Sweep(chunks, 1, [&](std::size_t first, std::size_t last) {
     for (std::size_t c = first; c < last; ++c) {
       const std::size_t end = std::min<std::size_t>((c + 1) * kMeasureGrain, s.graph.owned);
-      [[maybe_unused]] const GlobalOf<P> measure = detail::ApplyStretch<P>(s, round, c * kMeasureGrain, end, &tally);
+      [[maybe_unused]] const GlobalOf<P> measure = detail::ApplyRange<P>(s, round, c * kMeasureGrain, end, &tally);
       if constexpr (Traits<P>::kHasMeasure) partials[c] = measure;
     }
   });

@@ -3,10 +3,10 @@
 namespace chatty::steps::host {
 namespace {
 
-/// Calls visit(column, target within its stripe, first of its edges, one after the last) for each stretch of a stripe's rows
+/// Calls visit(column, target within its stripe, first of its edges, one after the last) for each range of a stripe's rows
 /// whose sources are of one column, cut where it would be too long for a run.
 template <class Visit>
-void ForEachStretch(const AdjacencyRef& rows, LocalId first, LocalId last, Visit&& visit) {
+void ForEachTileRow(const AdjacencyRef& rows, LocalId first, LocalId last, Visit&& visit) {
   for (LocalId v = first; v < last; ++v) {
     const EdgeIndex end = rows.offsets[v + 1];
     for (EdgeIndex e = rows.offsets[v]; e < end;) {
@@ -46,7 +46,7 @@ TiledRows::TiledRows(const DeviceGraph& graph) {
   // Words of single edges and of runs first, positions then.
   for_each_stripe([&](Tile* tiles, LocalId first, LocalId last) {
     std::fill(tiles, tiles + columns_, Tile{});
-    ForEachStretch(rows, first, last, [&](LocalId column, LocalId, EdgeIndex begin, EdgeIndex end) {
+    ForEachTileRow(rows, first, last, [&](LocalId column, LocalId, EdgeIndex begin, EdgeIndex end) {
       if (end - begin < kRun) {
         tiles[column].runs += end - begin;
       } else {
@@ -69,7 +69,7 @@ TiledRows::TiledRows(const DeviceGraph& graph) {
     std::vector<Position> positions(columns_);
     for (std::size_t c = 0; c < columns_; ++c) positions[c] = {tiles[c].begin, tiles[c].runs};
     constexpr std::uint32_t kWithin = (1u << kSourceBits) - 1;
-    ForEachStretch(rows, first, last, [&](LocalId column, LocalId target, EdgeIndex begin, EdgeIndex end) {
+    ForEachTileRow(rows, first, last, [&](LocalId column, LocalId target, EdgeIndex begin, EdgeIndex end) {
       Position& position = positions[column];
       if (end - begin < kRun) {
         for (EdgeIndex e = begin; e < end; ++e) {

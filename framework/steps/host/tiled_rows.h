@@ -125,8 +125,8 @@ namespace detail {
 
 /// The update of vertices [begin, end), entry i of whose messages is begin + i's; what they share next; and their measure.
 template <class P>
-void EndStretch(const StateRef<P> s, const RoundOf<P> round, std::size_t begin, std::size_t end,
-                const MessageOf<P>* messages, SharedOf<P>* next, Counters* tally, [[maybe_unused]] GlobalOf<P>* partial) {
+void EndRange(const StateRef<P> s, const RoundOf<P> round, std::size_t begin, std::size_t end, const MessageOf<P>* messages,
+              SharedOf<P>* next, Counters* tally, [[maybe_unused]] GlobalOf<P>* partial) {
   Counters mine;
   GlobalOf<P> measure{};  // its own, and not the caller's to see until the end
   for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
@@ -317,8 +317,8 @@ void EndByStripe(Group& group, const StateRef<P>& s, const RoundOf<P>& round, co
         gather(old_columns, columns, old_at);
         for (std::size_t c = first / kMeasureGrain; c * kMeasureGrain < last; ++c) {
           const std::size_t chunk_end = std::min(last, (c + 1) * kMeasureGrain);
-          detail::EndStretch<P>(s, round, c * kMeasureGrain, chunk_end, sums + (c * kMeasureGrain - first), next, &tally,
-                                Traits<P>::kHasMeasure ? partials + c : nullptr);
+          detail::EndRange<P>(s, round, c * kMeasureGrain, chunk_end, sums + (c * kMeasureGrain - first), next, &tally,
+                              Traits<P>::kHasMeasure ? partials + c : nullptr);
         }
         if (round.gauss_seidel) board.End(i);
       }
