@@ -1,5 +1,6 @@
 /// \file
-/// The sizes at which a frontier changes its form, its direction or its engine. One table for all engines.
+/// The sizes at which a frontier changes its form, its direction or its engine. One table for all engines; programs on
+/// operators, such as bc, have their own in their headers.
 #pragma once
 
 #include <cstddef>

@@ -24,6 +24,9 @@
 
 namespace chatty::symmetric {
 
+/// Polls or work items of a worker between two of its checks of the abort word, which a GPU reads from host memory.
+inline constexpr std::uint32_t kTurnsPerAbortCheck = 256;
+
 /// Whether `seen` compares with `value` so.
 template <class T>
 CHATTY_FN bool Holds(Compare compare, T seen, T value) {

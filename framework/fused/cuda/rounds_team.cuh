@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "chatty/comm/symmetric/access.h"
+#include "chatty/comm/symmetric/wait.h"
 #include "chatty/framework/fused/cuda/rounds.cuh"
 #include "chatty/framework/fused/rounds_team.h"
 
@@ -90,9 +91,9 @@ __device__ __forceinline__ bool HasFailed(const TeamRoundsRef<P>& a) {
 /// not arrive. All lanes call it.
 template <class P, class Arrived>
 __device__ __forceinline__ bool Poll(const TeamRoundsRef<P>& a, const Arrived& arrived) {
-  constexpr unsigned kPollsPerAbortCheck = 256;
   for (unsigned tries = 1; !__all_sync(steps::cuda::kFull, arrived()); ++tries) {
-    if (tries % kPollsPerAbortCheck == 0 && __any_sync(steps::cuda::kFull, steps::cuda::Lane() == 0 && HasFailed(a))) {
+    if (tries % symmetric::kTurnsPerAbortCheck == 0 &&
+        __any_sync(steps::cuda::kFull, steps::cuda::Lane() == 0 && HasFailed(a))) {
       return false;
     }
   }

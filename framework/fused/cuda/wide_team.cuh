@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "chatty/comm/symmetric/access.h"
+#include "chatty/comm/symmetric/wait.h"
 #include "chatty/core/bitmap.h"
 #include "chatty/framework/fused/cuda/grid_barrier.cuh"
 #include "chatty/framework/fused/cuda/wide_rounds_memory.h"
@@ -333,9 +334,8 @@ class WidePeers {
   /// Polls until arrived() is true of all lanes of the warp. Returns false if the run has failed.
   template <class Arrived>
   __device__ bool Poll(const Arrived& arrived) const {
-    constexpr unsigned kPollsPerAbortCheck = 256;  // the word is far away
     for (unsigned tries = 1; !__all_sync(steps::cuda::kFull, arrived()); ++tries) {
-      if (tries % kPollsPerAbortCheck != 0) continue;
+      if (tries % symmetric::kTurnsPerAbortCheck != 0) continue;
       const bool aborted = steps::cuda::Lane() == 0 && chatty::detail::LoadRelaxed(a_.team.heap.abort) != 0;
       if (__any_sync(steps::cuda::kFull, aborted)) return false;
     }

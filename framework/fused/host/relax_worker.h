@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "chatty/comm/symmetric/wait.h"
 #include "chatty/core/prefetch.h"
 #include "chatty/core/sync.h"
 #include "chatty/framework/frontier_policy.h"
@@ -140,7 +141,7 @@ class RelaxWorker {
       head_ += some;
       UpdateTargets();
       if constexpr (kHasPeers) {
-        if (++since_look_ % kLook == 0) peers_.CheckAborted();  // a step may have no end
+        if (++since_check_ % symmetric::kTurnsPerAbortCheck == 0) peers_.CheckAborted();  // a step may have no end
       }
     }
   }
@@ -203,7 +204,6 @@ class RelaxWorker {
   using Word = atomics::Word<sizeof(Value)>;
   static constexpr std::uint32_t kLocalQueue = 1u << 13;
   static constexpr std::uint32_t kTogether = 16;    ///< items that are looked at together
-  static constexpr std::uint32_t kLook = 256;       ///< turns after which the abort word is read
   static constexpr std::uint32_t kAhead = 16;       ///< items before them whose rows are called for
   static constexpr std::uint32_t kEdges = 64;       ///< edges that are looked at together
   static constexpr std::size_t kStored = 1u << 15;  ///< values of a step that are kept: more items go to the list
@@ -396,7 +396,7 @@ class RelaxWorker {
   double limit_ = 0, near_limit_ = 0;
   std::uint32_t hop_limit_ = 0, head_ = 0, tail_ = 0;
   bool spills_ = false;
-  std::uint32_t since_look_ = 0;
+  std::uint32_t since_check_ = 0;
   std::vector<Stored> stored_;  // in this step, and followed or to follow in it
   std::size_t far_begin_ = 0;   // far items before this step
   std::size_t better_count_ = 0;

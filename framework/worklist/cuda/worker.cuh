@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "chatty/comm/symmetric/wait.h"
 #include "chatty/core/atomics.h"
 #include "chatty/framework/buckets.h"
 #include "chatty/framework/fused/cuda/item_lists.cuh"
@@ -178,12 +179,11 @@ class Worker {
  private:
   /// Turns of a busy warp after which it takes messages.
   static constexpr unsigned kTurns = 8;
-  /// Turns after which a busy warp checks whether the run has failed; an idle warp checks in each turn. The GPU's first warp
-  /// reads the abort word in host memory after so many turns, and so does any warp that waits for room in a ring.
-  static constexpr unsigned kPollsPerAbortCheck = 256;
   /// A local queue with fewer items is not dealt out: they are a chain.
   static constexpr unsigned kSpillFrom = 16;
 
+  /// A busy warp calls it each kTurnsPerAbortCheck turns, an idle one in each turn. The abort word in host memory is read
+  /// each kTurnsPerAbortCheck turns by the GPU's first warp and by warps that wait for room in a ring.
   __device__ void CheckForAbort(bool reads_host) {
     if (fused::cuda::detail::IsAbortedForWarp(a_.team, a_.begun, reads_host)) aborted_ = true;
   }
@@ -199,7 +199,7 @@ class Worker {
     bool busy = true;
     unsigned pause = 0;
     for (unsigned turns = 1;; ++turns) {
-      if (turns % kPollsPerAbortCheck == 0 && busy) CheckForAbort(/*reads_host=*/IsFirst());
+      if (turns % symmetric::kTurnsPerAbortCheck == 0 && busy) CheckForAbort(/*reads_host=*/IsFirst());
       if (aborted_) return false;
       const bool sends = outgoing_ + unsent_.count != 0, works = (tail_ - head_) + near_.count + far_.count != 0;
       if (sends) {
@@ -220,7 +220,7 @@ class Worker {
       }
       if (busy) continue;
       if (IsFirst()) Lead();
-      CheckForAbort(/*reads_host=*/IsFirst() && turns % kPollsPerAbortCheck == 0);
+      CheckForAbort(/*reads_host=*/IsFirst() && turns % symmetric::kTurnsPerAbortCheck == 0);
       bool over = false;
       if (Lane() == 0) over = fused::cuda::detail::HasBegun(a_.begun, step_ + 1);
       over = __shfl_sync(kFull, over, 0);
@@ -287,7 +287,7 @@ class Worker {
       }
       if (!__any_sync(kFull, sends)) return;  // a lane that has written waits here, where its entry is on its way
       if (tries == 0) continue;
-      if (tries % kPollsPerAbortCheck == 0) CheckForAbort(/*reads_host=*/true);
+      if (tries % symmetric::kTurnsPerAbortCheck == 0) CheckForAbort(/*reads_host=*/true);
       if (aborted_) return;
       if (!TakeMessages(/*was_idle=*/false, /*spills=*/true)) __nanosleep(100);
     }

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "chatty/comm/symmetric/wait.h"
 #include "chatty/core/error.h"
 #include "chatty/core/sync.h"
 #include "chatty/framework/buckets.h"
@@ -74,7 +75,7 @@ class Worker {
       }
       count.done += 1;
       program_.Process(item, *this);
-      if (++since_look_ % kLook == 0) CheckAborted();  // a step may have no end
+      if (++since_check_ % symmetric::kTurnsPerAbortCheck == 0) CheckAborted();  // a step may have no end
     }
   }
 
@@ -110,8 +111,6 @@ class Worker {
 
  private:
   static constexpr std::uint32_t kTogether = 64;  ///< messages that are claimed at once
-
-  static constexpr std::uint32_t kLook = 256;  ///< items after which the abort word is read
 
   void SendTo(std::uint32_t device, const Item& item) {
     if (device == team_.heap.me) {
@@ -199,7 +198,7 @@ class Worker {
   std::size_t head_ = 0, tail_ = 0;
   double limit_ = 0, near_limit_ = 0;
   bool spills_ = false;
-  std::uint32_t since_look_ = 0;
+  std::uint32_t since_check_ = 0;
 };
 
 }  // namespace chatty::worklist::host
