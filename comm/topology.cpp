@@ -220,7 +220,7 @@ std::vector<std::size_t> ParseGroup(std::string_view& rest, std::string_view who
       Throw<UsageError>("--links {}: '{}' is no index of a device; {}", whole, word, kMaskForms);
     }
     if (error != std::errc() || device >= devices) {
-      Throw<UsageError>("--links {}: there is no device {}; the {} are counted from 0", whole, word, devices);
+      Throw<UsageError>("--links {}: there is no device {}; devices are 0 to {}", whole, word, devices - 1);
     }
     if (std::find(group.begin(), group.end(), device) != group.end()) {
       Throw<UsageError>("--links {}: device {} is twice in a group", whole, device);

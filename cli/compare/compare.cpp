@@ -76,7 +76,7 @@ void StatFile(const std::string& path, Compared& compared) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) Throw<InputError>("{}: cannot be read: {}", path, ErrnoText(errno));
   if (!S_ISREG(info.st_mode)) {
-    Throw<InputError>("{}: is no regular file; a comparison reads its files again where it goes on later", path);
+    Throw<InputError>("{}: is no regular file; --resume reads the files of a comparison again", path);
   }
   compared.path = fs::absolute(path).lexically_normal().string();
   if (!IsUtf8(compared.path) || !IsUtf8(path)) {  // the journal, by which it is found again, cannot hold it

@@ -156,16 +156,17 @@ void AddRun(CLI::App& app, Context& context) {
   command
       ->add_option(
           "--records", options->records,
-          "GPUs keep rows of up to four edges as records of 16 bytes, and 16 for weights, for programs that one "
-          "device runs by itself, such as bfs and sssp: `auto` (default), if most rows are short and memory suffices")
+          "GPUs keep rows of up to four edges as records of 16 bytes, and 16 for weights, for programs that "
+          "relax edges in any order, such as bfs and sssp: `auto` (default), if most rows are short and memory suffices")
       ->type_name("auto|never|always")
       ->check(OneOf({"auto", "never", "always"}))
       ->group(how);
   command
-      ->add_option("--delta", options->delta,
-                   "Programs with a priority, such as sssp, go through vertices in buckets so wide, nearest first: `auto` "
-                   "(default), as weights and degrees suggest, and adapted as the run goes; `off`, whatever changed goes in "
-                   "the next round; or a width, say 25, in what the program counts")
+      ->add_option(
+          "--delta", options->delta,
+          "Width of buckets. Programs with a priority, such as sssp, take vertices bucket by bucket, nearest first: "
+          "`auto` (default), as weights and degrees suggest, and adapted during the run; `off`: no buckets, each "
+          "changed vertex is in the next round; or a width, say 25, in the unit of the priority")
       ->type_name("auto|off|X")
       ->check(Unnamed(CLI::Validator(
           [](const std::string& text) {
@@ -180,7 +181,7 @@ void AddRun(CLI::App& app, Context& context) {
       ->group(how);
   command
       ->add_flag("--explain", options->explain,
-                 "Print of each message of the last trial which path it took, what time was predicted and what it took; "
+                 "Print for each message of the last trial its path, its predicted time and its measured time; "
                  "slows the run down. Where `auto` takes async, the run has rounds instead. On GPUs the first trial pays "
                  "for what is used first: add --trials 2")
       ->group(how);

@@ -54,8 +54,8 @@ std::string DescribeDevices(const Session& session) {
 /// the last rounds.
 std::string Explanation(const RunStatistics& statistics) {
   constexpr std::size_t kRounds = 40;
-  std::string text = fmt::format("  {:>7} {:>9} {:<12} {:<8} {:>12} {:>12} {:>12} {:>12} {:>8}\n", "round", "way", "path",
-                                 "encoding", "entries", "bytes", "predicted", "taken", "off");
+  std::string text = fmt::format("  {:>7} {:>9} {:<12} {:<8} {:>12} {:>12} {:>12} {:>12} {:>8}\n", "round", "pair", "path",
+                                 "encoding", "entries", "bytes", "predicted", "measured", "error");
   std::uint32_t rounds = 0;
   std::vector<const BufferRecord*> buffers;
   for (const BufferRecord& buffer : statistics.buffers) {
@@ -142,7 +142,7 @@ std::string RunSummary(const RunCommandOptions& options, const RegisteredProgram
   line("rounds", rounds);
   if (results.total) line("total", fmt::format("{} {}", Grouped(*results.total), results.value));
   if (statistics.edges_touched > 0) {
-    std::string edges = fmt::format("{} looked at", Grouped(statistics.edges_touched));
+    std::string edges = fmt::format("{} examined", Grouped(statistics.edges_touched));
     if (statistics.time_ms > 0) {
       edges +=
           fmt::format(", {:.3g} million a second", static_cast<double>(statistics.edges_touched) / statistics.time_ms / 1e3);
@@ -159,12 +159,12 @@ std::string RunSummary(const RunCommandOptions& options, const RegisteredProgram
     line("traffic", fmt::format("{} in {} messages{}", FormatBytes(bytes), Grouped(messages),
                                 before > messages ? fmt::format(", combined from {}", Grouped(before)) : ""));
   }
-  std::string apart = results.open_ms < 1 ? "" : fmt::format("open devices {}, ", FormatMs(results.open_ms));
-  apart += fmt::format("load {}, partition {}, upload {}, prepare {}", FormatMs(loaded.ms), FormatMs(results.partition_ms),
+  std::string other = results.open_ms < 1 ? "" : fmt::format("open devices {}, ", FormatMs(results.open_ms));
+  other += fmt::format("load {}, partition {}, upload {}, prepare {}", FormatMs(loaded.ms), FormatMs(results.partition_ms),
                        FormatMs(results.upload_ms), FormatMs(results.prepare_ms));
-  if (results.output_ms > 0) apart += fmt::format(", output {}", FormatMs(results.output_ms));
-  if (results.verdict) apart += fmt::format(", verify {}", FormatMs(results.verify_ms));
-  line("apart", apart);
+  if (results.output_ms > 0) other += fmt::format(", output {}", FormatMs(results.output_ms));
+  if (results.verdict) other += fmt::format(", verify {}", FormatMs(results.verify_ms));
+  line("other", other);
   if (!options.output.empty() && options.output != "-")
     line("values", fmt::format("{} in {}", results.value, options.output));
   if (results.verdict) {

@@ -42,7 +42,7 @@ struct WorklistOptions {
   double width = kInfinity<double>;
   /// Longest wait of a device for the others to end a step; 0: no limit.
   std::chrono::milliseconds timeout{0};
-  /// A request ends the run after the current step.
+  /// A request ends the run after the current step. With an infinite `width` the whole run is one step.
   std::stop_token stop = {};
   /// Items of each worker's local queue and about as many entries of the rings between devices, at least 64. 0: the
   /// defaults.
