@@ -81,6 +81,8 @@ struct BasicPageRank {
   static constexpr std::uint32_t kMaxRounds = 10000;
   /// Below this L1 change, ranks change only by rounding to Real.
   static constexpr double kPrecision = std::numeric_limits<Real>::epsilon();
+  /// Below this L1 change, it may be rounding that keeps ranks changing: errors of earlier rounds add up.
+  static constexpr double kRoundedChange = 64 * kPrecision;
 
   /// Probability of following an edge.
   float damping = 0.85f;
@@ -138,7 +140,7 @@ struct BasicPageRank {
     const double settled = rounds == 0 && tolerance == 0 ? kDefaultTolerance : tolerance;
     // A tolerance below the type's precision is met only by no change at all: then further rounds have the same result.
     if (change < settled && (settled >= kPrecision || change == 0)) return Next::kStop;
-    if (rounds == 0) return change < kPrecision || round.index >= kMaxRounds ? Next::kLimit : Next::kContinue;
+    if (rounds == 0) return IsAtLimit(round.index, change, settled) ? Next::kLimit : Next::kContinue;
     if (round.index < rounds) return Next::kContinue;
     return tolerance > 0 ? Next::kLimit : Next::kStop;  // without a tolerance exactly `rounds` rounds were requested
   }
@@ -155,10 +157,11 @@ struct BasicPageRank {
   }
   /// The limit that ends a run before its tolerance is met.
   std::string LimitReason() const {
-    if (rounds > 0 || tolerance == 0 || tolerance >= kPrecision) return "the program's own limit of rounds";
-    return fmt::format("the precision of {}, in which ranks cannot settle below about {:.2g}{},",
+    const double settled = tolerance == 0 ? kDefaultTolerance : tolerance;
+    if (rounds > 0 || settled >= kRoundedChange) return "the program's own limit of rounds";
+    return fmt::format("the precision of {}, in which ranks settle to a change of {:.2g} or a few times that{},",
                        std::is_same_v<Real, float> ? "float" : "double", kPrecision,
-                       std::is_same_v<Real, float> ? " (--precision double can)" : "");
+                       std::is_same_v<Real, float> ? " (--precision double: to less)" : "");
   }
   /// The part that every vertex gets in the next round, in addition to what follows edges.
   CHATTY_FN double Base(const Round<Global>& round) const {
@@ -200,6 +203,14 @@ struct BasicPageRank {
   enum Kept : std::uint8_t { kBase, kScale, kStep, kGrowth, kTurns };
   static constexpr double kHeld = 2;  // so many changes of direction, or another reason to hold the base
 
+  /// Whether a run that has not met its tolerance ends nevertheless: only rounding changes ranks, or rounds are too many.
+  /// Without rounding, a round's change is at most `damping` times the last one, and the first is at most 2. A run whose
+  /// change is small and that takes more than twice the rounds that follow from this does not get closer.
+  bool IsAtLimit(std::uint32_t index, double change, double settled) const {
+    constexpr double kSlack = 100;  // rounds in which the base may still change
+    if (change < kPrecision || index >= kMaxRounds) return true;
+    return change < kRoundedChange && index > kSlack + 2 * std::log(settled / 2) / std::log(double{damping});
+  }
   /// The base and the scale of the last round.
   std::pair<double, double> Used(const Round<Global>& round) const {
     if (round.kept[kBase] > 0) return {round.kept[kBase], round.kept[kScale]};
