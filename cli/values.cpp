@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <optional>
+#include <system_error>
 #include <type_traits>
 #include <unordered_map>
 
@@ -16,15 +18,23 @@
 namespace chatty::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
+/// Whether the file has its bytes a second time: standard input and pipes do not.
+bool CanBeReadAgain(const std::string& path) {
+  std::error_code ignored;
+  return path != "-" && fs::is_regular_file(path, ignored);
+}
+
 bool IsNpy(const std::string& path) {
   constexpr std::string_view kMagic{"\x93NUMPY", 6};
-  if (path == "-") return false;
-  return Input(path).Peek(kMagic.size()) == kMagic;
+  return CanBeReadAgain(path) && Input(path).Peek(kMagic.size()) == kMagic;
 }
 
 /// Whether -1 can only mean unreached: in a program's own signed numbers it may be a value.
 ResultKind KindToRead(const ErasedValues& shape) {
   if (shape.is_vertex) return ResultKind::kVertex;
+  if (!shape.may_be_unreached) return ResultKind::kNumber;
   const bool is_unsigned = shape.type == ScalarType::kUint32 || shape.type == ScalarType::kUint64;
   return is_unsigned || shape.name == "level" || shape.name == "distance" ? ResultKind::kDistance : ResultKind::kNumber;
 }
@@ -56,7 +66,9 @@ void WriteValues(const std::string& path, const Graph& graph, const ErasedValues
                                                             : "text";
   WithType(values.type, [&]<class T>(T) {
     const std::span<const T> raw = values.As<T>();
-    const ResultKind kind = values.is_vertex ? ResultKind::kVertex : ResultKind::kDistance;
+    const ResultKind kind = values.is_vertex          ? ResultKind::kVertex
+                            : values.may_be_unreached ? ResultKind::kDistance
+                                                      : ResultKind::kNumber;
     if (name == "json") {
       WriteResultJson(path, graph, raw, kind, {form.program, values.name});
     } else if (name == "ldbc" && std::is_integral_v<T> && values.name == "distance") {
@@ -81,6 +93,7 @@ ErasedValues ReadValues(const std::string& path, const Graph& graph, const Erase
   values.type = shape.type;
   values.is_vertex = shape.is_vertex;
   values.name = shape.name;
+  values.may_be_unreached = shape.may_be_unreached;
   const bool npy = IsNpy(path);
   WithType(shape.type, [&]<class T>(T) {
     Array<T> read;
@@ -88,7 +101,7 @@ ErasedValues ReadValues(const std::string& path, const Graph& graph, const Erase
       try {
         read = LeastVertices<T>(ReadResult<std::int64_t>(path, graph.vertices(), graph, ResultKind::kLabel));
       } catch (const ImpossibleValueError&) {  // hashes of 2^63 and more are without a sign
-        if (path == "-") throw;                // which is not there a second time
+        if (!CanBeReadAgain(path)) throw;
         read = LeastVertices<T>(ReadResult<std::uint64_t>(path, graph.vertices(), graph, ResultKind::kLabel));
       }
     } else if (npy && shape.is_vertex) {

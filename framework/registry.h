@@ -48,8 +48,9 @@ auto WithType(ScalarType type, Body&& body) {
 struct ErasedValues {
   /// The type of the values.
   ScalarType type = ScalarType::kUint32;
-  bool is_vertex = false;  ///< values are vertex ids, from 0; the file's ids are applied in output
-  std::string name;        ///< "level", "distance", "rank"
+  bool is_vertex = false;        ///< values are vertex ids, from 0; the file's ids are applied in output
+  std::string name;              ///< "level", "distance", "rank"
+  bool may_be_unreached = true;  ///< Info::output_may_be_unreached
   /// The values.
   Array<std::byte> bytes;
 

@@ -120,7 +120,8 @@ class JsonResult final : public nlohmann::json_sax<nlohmann::json> {
       : name_(name), vertices_(vertices), graph_ids_(ids), gathered_(vertices, ids, kind, marks), kind_(kind) {}
 
   bool null() override {
-    return Scalar(kind_ == ResultKind::kVertex ? "-1" : kind_ == ResultKind::kDistance ? "infinity" : "null");
+    const bool is_infinity = kind_ == ResultKind::kDistance || (kind_ == ResultKind::kNumber && std::is_floating_point_v<T>);
+    return Scalar(kind_ == ResultKind::kVertex ? "-1" : is_infinity ? "infinity" : "null");
   }
   bool boolean(bool value) override { return Scalar(value ? "true" : "false"); }
   bool number_integer(number_integer_t value) override { return Scalar(Decimal(value)); }

@@ -18,6 +18,7 @@ struct Reach {
   static constexpr chatty::Info kInfo{
       .summary = "which of up to 64 sources have a path to a vertex, a bit each",
       .output_name = "sources",
+      .output_may_be_unreached = false,  // 64 sources may all reach a vertex
   };
 
   chatty::VertexId first = 0, stride = 1;

@@ -108,6 +108,8 @@ struct Info {
   const char* summary = "";           ///< one line
   const char* output_name = "value";  ///< what a vertex's result is, in a word
   bool output_is_vertex = false;      ///< results are vertices, which files may number from 1
+  /// The type's largest value means unreached, and files say so. False for results that have this value, say sets of bits.
+  bool output_may_be_unreached = true;
 };
 
 /// One entry of a program's kParameters: a data member that the command line and the comparison may set.

@@ -82,6 +82,7 @@ ErasedValues Shape(std::string name) {
   ErasedValues shape;
   shape.type = ScalarTypeOf<ResultOf<P>>();
   shape.is_vertex = InfoOf<P>().output_is_vertex;
+  shape.may_be_unreached = InfoOf<P>().output_may_be_unreached;
   shape.name = std::move(name);
   return shape;
 }

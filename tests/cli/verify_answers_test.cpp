@@ -1,12 +1,14 @@
 // `chatty verify`: right answers, wrong ones, and what is no answer.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cli_fixture.h"
@@ -79,6 +81,17 @@ TEST_F(CliTest, VerifyTakesNumPysOwnTypes) {
   Fail(verify("cc", npy("<i8", Longs{1, 1, 1, 7, 6}), {}), 3, "verification failed");
   Fail(verify("bfs", npy("<i8", Longs{0, 1, 1, 2}), levels), 2, "holds 4 values");
   Fail(verify("bfs", npy(">i8", Longs{0, 1, 1, 2, -1}), levels), 2, "'>i8'");
+}
+
+TEST_F(CliTest, VerifyReadsAnAnswerFromAPipe) {
+  for (const std::string name : {"levels.txt", "levels.npy", "levels.json"}) {
+    Succeed({"run", "bfs", Small(), "--source", "1", "--output", Path(name)});
+    ASSERT_EQ(::mkfifo((Path(name) + ".pipe").c_str(), 0600), 0);
+    const std::string answer = ReadAll(Path(name));
+    std::thread writer([&] { std::ofstream(Path(name) + ".pipe", std::ios::binary) << answer; });
+    Succeed({"verify", "bfs", Small(), Path(name) + ".pipe", "--source", "1"});
+    writer.join();
+  }
 }
 
 TEST_F(CliTest, VerifyTellsWrongNumbersFromBrokenText) {

@@ -59,6 +59,18 @@ expect(0 "verified" "${CHATTY_EXAMPLES}" run betweenness "${kron}" --value depen
 expect(0 "verified" "${CHATTY_EXAMPLES}" run hits "${directed}" --value hub --devices host:3 --verify)
 expect(0 "ended by --max-rounds" "${CHATTY_EXAMPLES}" run hits "${kron}" --devices host:2 --max-rounds 4)
 expect(0 "verified" "${CHATTY_EXAMPLES}" run reach "${kron}" --set first=7 --set stride=5 --set count=40 --verify)
+# A full set of 64 sources is a number, not unreached.
+set(full "")
+foreach(v RANGE 0 69)
+  math(EXPR next "(${v} + 1) % 70")
+  string(APPEND full "${v} ${next}\n")
+endforeach()
+file(WRITE "${SCRATCH}/cycle.el" "${full}")
+expect(0 "0 18446744073709551615\n" "${CHATTY_EXAMPLES}" run reach "${SCRATCH}/cycle.el" -o -)
+foreach(format text ldbc json npy)
+  expect(0 "" "${CHATTY_EXAMPLES}" run reach "${SCRATCH}/cycle.el" -o "${SCRATCH}/sets.${format}" --output-format ${format})
+  expect(0 "" "${CHATTY_EXAMPLES}" verify reach "${SCRATCH}/cycle.el" "${SCRATCH}/sets.${format}")
+endforeach()
 foreach(value farness eccentricity)
   expect(0 "verified" "${CHATTY_EXAMPLES}" run multi_source_bfs "${kron}" --value ${value} --devices host:3 --verify)
   expect(0 "verified" "${CHATTY_EXAMPLES}" run multi_source_bfs "${kron}" --value ${value} --vertex-data

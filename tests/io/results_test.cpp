@@ -381,6 +381,8 @@ TEST_F(ResultsTest, JsonMayHoldInfinityAndNanAsPythonWritesThem) {
     EXPECT_EQ(values[2], std::numeric_limits<double>::infinity());
     EXPECT_TRUE(std::isnan(values[3]));
   }
+  EXPECT_EQ(ReadResult<float>(Write("n.json", "[1, null]"), 2, 0, ResultKind::kNumber)[1], kInfinity<float>)
+      << "as WriteResultJson writes infinity";
 }
 
 TEST_F(ResultsTest, WhatIsWrongWithJsonIsTold) {
