@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 #include "chatty/core/bytes.h"
@@ -33,7 +35,10 @@ CLI::Validator WholeNumber() {
   return CLI::Validator(
       [](const std::string& text) {
         const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-        return digits ? std::string() : fmt::format("'{}' is not a whole number", text);
+        if (!digits) return fmt::format("'{}' is not a whole number", text);
+        std::uint64_t value = 0;
+        const bool fits = std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc();
+        return fits ? std::string() : fmt::format("{} is beyond 64 bits", text);
       },
       "");
 }

@@ -323,7 +323,8 @@ RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
       cursor.SkipSeparator();
       const std::uint64_t target = cursor.Unsigned("target id") - first_id;
       if (std::is_same_v<Id, VertexId> && (source >= kNoVertex || target >= kNoVertex)) [[unlikely]] {
-        if (source + first_id == 0 || target + first_id == 0) cursor.Fail("id 0 in a file that numbers from 1 (line 1)");
+        if (first_id == 1 && (source + 1 == 0 || target + 1 == 0))
+          cursor.Fail("id 0 in a file that numbers from 1 (line 1)");
         cursor.Fail(
             "id {} does not fit {}-bit vertex ids; use a build with CHATTY_VERTEX_BITS=64, or renumber the vertices "
             "without gaps (--compact-ids)",

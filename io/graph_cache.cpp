@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "chatty/core/abbreviated.h"
 #include "chatty/core/error.h"
 #include "chatty/core/hash.h"
 #include "chatty/core/logging.h"
@@ -201,9 +202,10 @@ Weights View(Weights& weights) {
 /// Prepares the folder for a file of the cache. Throws InputError if the name belongs to something other than a regular
 /// file: an OutputFile would write to a pipe and wait for its reader.
 void PrepareFile(const std::string& file) {
-  std::error_code ignored;
+  std::error_code failed, ignored;
   const fs::path folder = fs::path(file).parent_path();
-  fs::create_directories(folder, ignored);
+  fs::create_directories(folder, failed);
+  if (failed) Throw<InputError>("{}: cannot be created: {}", Abbreviated(folder.string()), failed.message());
   if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored)) Throw<InputError>("{}: is no file", file);
   RemoveStaleOutputs(folder.string(), "");  // of all entries, because such files are large
 }

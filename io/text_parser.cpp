@@ -106,20 +106,18 @@ std::string_view LineCursor::Field() const {
 
 void LineCursor::BadUnsigned(const char* what) const {
   FailIfLong();
-  if (at_ == end_ || *at_ == '\n') {
-    const bool vowel = std::string_view("aeiou").find(what[0]) != std::string_view::npos;
-    Fail("the line ends where {} {} belongs", vowel ? "an" : "a", what);
-  }
+  const char* const article = std::string_view("aeiou").find(what[0]) != std::string_view::npos ? "an" : "a";
+  if (at_ == end_ || *at_ == '\n') Fail("the line ends where {} {} belongs", article, what);
   FailIfCarriageReturn();
   const std::string_view field = *at_ == ',' ? std::string_view(at_, 1) : Field();
   const bool digits = std::all_of(field.begin(), field.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (digits) Fail("{} {} is beyond 64 bits", what, Quote(field));
   if (field.size() > 1 && field[0] == '-') Fail("{} {} is negative", what, Quote(field));
   if (const auto whole = WholeOf(field)) {
-    Fail("{} is not a {}: write it without point and exponent, {} (numpy.savetxt has fmt=\"%d\")", Quote(field), what,
-         *whole);
+    Fail("{} is not {} {}: write it without point and exponent, {} (numpy.savetxt has fmt=\"%d\")", Quote(field), article,
+         what, *whole);
   }
-  Fail("{} is not a {}: expected a whole number", Quote(field), what);
+  Fail("{} is not {} {}: expected a whole number", Quote(field), article, what);
 }
 
 void LineCursor::FailIfLong() const {

@@ -147,6 +147,7 @@ TEST_F(CliTest, UsageErrorsExitWithTwo) {
     EXPECT_EQ(Json::parse(ReadAll(record)).at("delta"), delta);
   }
   Fail({"run", "bfs", graph, "--seed", "-1"}, 2, "--seed");
+  Fail({"run", "bfs", graph, "--seed", "18446744073709551616"}, 2, "18446744073709551616 is beyond 64 bits");
   Fail({"run", "bfs", graph, "--json", "-", "--output", "-"}, 2, "standard output");
   Fail({"run", "bfs", graph, "--trace", "-"}, 2, "--trace");
   Fail({"run", "bfs", graph, "--trace", ""}, 2, "empty");

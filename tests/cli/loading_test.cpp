@@ -63,6 +63,11 @@ TEST_F(CliTest, TheCacheIsVisible) {
   EXPECT_EQ(use({"--cache", cache}), "filled") << "a damaged entry is replaced";
   EXPECT_EQ(use({"--cache", cache}), "read");
   Fail({"run", "bfs", graph, "--cache", ""}, 2, "--cache");
+  const std::string file = Write("file", "no folder");
+  const Outcome blocked = Chatty({"run", "bfs", graph, "--cache", file + "/cache"});
+  EXPECT_EQ(blocked.status, 0);
+  EXPECT_NE((blocked.out + blocked.err).find(file + "/cache: cannot be created: Not a directory"), std::string::npos)
+      << blocked.out << blocked.err;
 }
 
 TEST_F(CliTest, DivisionsAreKeptInACache) {

@@ -230,6 +230,7 @@ TEST_F(ReaderTest, EdgeListFaults) {
   EXPECT_NE(Fault("# only a comment\n").find("no edges"), std::string::npos);
   if constexpr (sizeof(VertexId) == 4) {
     EXPECT_TRUE(Fault("0 1\n1 4294967295\n").starts_with(":2: id 4294967295 does not fit 32-bit"));
+    EXPECT_TRUE(Fault("0 4294967295\n").starts_with(":1: id 4294967295 does not fit 32-bit"));
   }
 }
 
