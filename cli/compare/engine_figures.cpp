@@ -106,6 +106,12 @@ void TakeEngines(const EngineFigure& what, Figure& figure, const ComparePlan& pl
     }
   }
   lines.MoveTo(figure);
+  for (const std::string& program : plan.programs) {
+    const std::vector<std::string> shown = SplitList("--programs", std::string(what.programs));
+    if (!Has(shown, program)) {
+      figure.notes.push_back(fmt::format("The figure shows {}, not {}: take it out of --programs.", what.programs, program));
+    }
+  }
   for (const std::string& execution : SplitList("--execution", std::string(what.executions))) {
     if (!Has(plan.executions, execution))
       figure.notes.push_back(fmt::format("The figure also shows {}: add it to --execution.", execution));

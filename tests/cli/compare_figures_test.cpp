@@ -129,6 +129,10 @@ TEST_F(CompareTest, FiguresOfEngines) {
       EXPECT_EQ(std::stod(row[4]), 1) << "rounds follow each vertex once";
     }
   }
+  const ChildEnd other = Chatty({"compare", Path("grid.el"), "--figure", "groute-10a", "--symmetrise", "--programs", "cc",
+                                 "--on", "host", "--devices", "1", "--trials", "1", "--out", Path("groute-10c")});
+  EXPECT_EQ(other.status, 0) << other.err;
+  EXPECT_NE(ReadAll(Path("groute-10c/index.html")).find("The figure shows bfs, not cc"), std::string::npos);
   // Two devices have no fused worker for a graph of few levels.
   const ChildEnd few = Chatty({"generate", "kron", "16", "--weights", "1:9", "-o", Path("kron.chatty")});
   EXPECT_EQ(few.status, 0) << few.err;
