@@ -255,19 +255,19 @@ struct MeetOften {
     const Grid grid;
     for (std::uint64_t round = 1; round <= rounds; ++round) {
       // Entries for each device, by all threads; two inboxes take turns.
-      const std::uint64_t box = (round % 2) * heap.size;
+      const std::uint64_t slot = (round % 2) * heap.size;
       if (Hash(round * 64 + grid.block(), heap.me) % 8 == 0) Delay(8 * Hash(round, grid.block()));
       for (std::uint32_t i = grid.rank(); i < entries; i += grid.threads()) {
         const std::uint64_t value = round << 32 | i;
         for (std::uint32_t device = 0; device < heap.size; ++device) {
-          sym::PutNbi(Thread(), heap, inbox + ((box + heap.me) * entries + i), &value, 1, device);
+          sym::PutNbi(Thread(), heap, inbox + ((slot + heap.me) * entries + i), &value, 1, device);
         }
       }
       if (!sym::Barrier(team)) return;
       for (std::uint32_t i = grid.threads() - 1 - grid.rank(); i < entries;
            i += grid.threads()) {  // what another thread has put
         for (std::uint32_t device = 0; device < heap.size; ++device) {
-          Count(heap, *heap.Own(inbox + ((box + device) * entries + i)) == (round << 32 | i), 0);
+          Count(heap, *heap.Own(inbox + ((slot + device) * entries + i)) == (round << 32 | i), 0);
         }
       }
       std::uint64_t sum = round + heap.me, root = 100 * round + heap.me;
