@@ -158,7 +158,8 @@ struct BasicPageRank {
   /// The limit that ends a run before its tolerance is met.
   std::string LimitReason() const {
     const double settled = tolerance == 0 ? kDefaultTolerance : tolerance;
-    if (rounds > 0 || settled >= kRoundedChange) return "the program's own limit of rounds";
+    const bool may_be_rounding = settled < kPrecision || (settled < kRoundedChange && MostRounds(settled) < kMaxRounds);
+    if (rounds > 0 || !may_be_rounding) return "the program's own limit of rounds";
     return fmt::format("the precision of {}, in which ranks settle to a change of {:.2g} or a few times that{},",
                        std::is_same_v<Real, float> ? "float" : "double", kPrecision,
                        std::is_same_v<Real, float> ? " (--precision double: to less)" : "");
@@ -203,13 +204,16 @@ struct BasicPageRank {
   enum Kept : std::uint8_t { kBase, kScale, kStep, kGrowth, kTurns };
   static constexpr double kHeld = 2;  // so many changes of direction, or another reason to hold the base
 
+  /// Rounds after which a small change does not get smaller. Without rounding, a round's change is at most `damping` times
+  /// the last one, and the first is at most 2: twice the rounds that follow from this, and some for changes of the base.
+  double MostRounds(double settled) const {
+    constexpr double kBaseChanges = 100;
+    return kBaseChanges + 2 * std::log(settled / 2) / std::log(double{damping});
+  }
   /// Whether a run that has not met its tolerance ends nevertheless: only rounding changes ranks, or rounds are too many.
-  /// Without rounding, a round's change is at most `damping` times the last one, and the first is at most 2. A run whose
-  /// change is small and that takes more than twice the rounds that follow from this does not get closer.
   bool IsAtLimit(std::uint32_t index, double change, double settled) const {
-    constexpr double kSlack = 100;  // rounds in which the base may still change
     if (change < kPrecision || index >= kMaxRounds) return true;
-    return change < kRoundedChange && index > kSlack + 2 * std::log(settled / 2) / std::log(double{damping});
+    return change < kRoundedChange && index > MostRounds(settled);
   }
   /// The base and the scale of the last round.
   std::pair<double, double> Used(const Round<Global>& round) const {

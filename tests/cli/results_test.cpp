@@ -192,6 +192,10 @@ TEST_F(CliTest, PrecisionIsThatOfTheRanks) {
     EXPECT_EQ(rounded.at("ended"), "limit");
     EXPECT_LT(rounded.at("statistics").at("rounds"), 400);
   }
+  const std::string small = Path("small.chatty");  // damping so near 1 takes more rounds than there are
+  Succeed({"generate", "grid", "20", "20", "--drop", "0.38", "-o", small});
+  EXPECT_NE(Succeed({"run", "pr", small, "--damping", "0.99999", "--tolerance", "1e-6"}).find("own limit of rounds"),
+            std::string::npos);
   const Json json =
       Json::parse(Succeed({"run", "pr", graph, "--tolerance", "1e-12", "--precision", "double", "--verify", "--json", "-"}));
   EXPECT_EQ(json.at("ended"), "converged");
