@@ -48,7 +48,7 @@ CHATTY_FN void SetOwn(const SymmetricRef& heap, Symmetric<T> at, T value) {
 template <class T>
 CHATTY_FN void Set(const SymmetricRef& heap, Symmetric<T> at, T value, std::uint32_t device) {
   if (heap.proxy != nullptr) [[unlikely]] {
-    ProxySet(heap, at, value, device);
+    ProxyUpdateWord(heap, symmetric::ProxyOp::kSet, at, value, device);
     return;
   }
   T* const address = heap.At(at, device);
@@ -80,13 +80,53 @@ CHATTY_FN T* WordAt(const SymmetricRef& heap, Symmetric<T> at, std::uint32_t dev
   return word;
 }
 
-/// Updates a word of `device` by apply(address of the word), or by a request `op` with `value`. Returns the value before.
-template <class T, class Apply>
-CHATTY_FN T FetchUpdate(const SymmetricRef& heap, symmetric::ProxyOp op, Symmetric<T> at, T value, std::uint32_t device,
-                        const Apply& apply) {
+/// Changes *word by `op` with `value`, relaxed; returns the value before. The compiler uses an instruction without a result
+/// (`red`) where nobody reads it.
+template <symmetric::ProxyOp kOp, class T>
+CHATTY_FN T Change(T* word, T value) {
+  using symmetric::ProxyOp;
+  SystemAtomic<T> atomic(*word);
+  if constexpr (kOp == ProxyOp::kSwap) {
+    return atomic.exchange(value, order::kRelaxed);
+  } else if constexpr (kOp == ProxyOp::kAdd) {
+    return atomic.fetch_add(value, order::kRelaxed);
+  } else if constexpr (kOp == ProxyOp::kAnd) {
+    return atomic.fetch_and(value, order::kRelaxed);
+  } else if constexpr (kOp == ProxyOp::kOr) {
+    return atomic.fetch_or(value, order::kRelaxed);
+  } else if constexpr (kOp == ProxyOp::kXor) {
+    return atomic.fetch_xor(value, order::kRelaxed);
+  } else {
+    static_assert(kOp == ProxyOp::kMin || kOp == ProxyOp::kMax);
+#if CHATTY_DEVICE_CODE
+    if constexpr (kOp == ProxyOp::kMin) {
+      return atomic.fetch_min(value, order::kRelaxed);
+    } else {
+      return atomic.fetch_max(value, order::kRelaxed);
+    }
+#else
+    return FetchChange(word, [value](T old) {
+      const bool replaces = kOp == ProxyOp::kMin ? value < old : old < value;
+      return replaces ? value : old;
+    });
+#endif
+  }
+}
+
+/// Changes a word of `device`, itself or by a request. Returns the value before.
+template <symmetric::ProxyOp kOp, class T>
+CHATTY_FN T FetchUpdate(const SymmetricRef& heap, Symmetric<T> at, T value, std::uint32_t device) {
   if (heap.proxy != nullptr) [[unlikely]]
-    return ProxyFetchUpdate(heap, op, at, value, device);
-  return apply(WordAt(heap, at, device));
+    return ProxyFetchUpdate(heap, kOp, at, value, device);
+  return Change<kOp>(WordAt(heap, at, device), value);
+}
+
+/// The same without a result: a request is not waited for.
+template <symmetric::ProxyOp kOp, class T>
+CHATTY_FN void Update(const SymmetricRef& heap, Symmetric<T> at, T value, std::uint32_t device) {
+  if (heap.proxy != nullptr) [[unlikely]]
+    return ProxyUpdateWord(heap, kOp, at, value, device);
+  Change<kOp>(WordAt(heap, at, device), value);
 }
 
 }  // namespace chatty::detail
@@ -238,7 +278,8 @@ CHATTY_FN void PutSignal(const Scope& scope, const SymmetricRef& heap, Symmetric
 
 /// @{
 /// One step on a word of `device`, by the calling thread alone. Those with Fetch in their name, Swap and CompareSwap return
-/// the value before.
+/// the value before. The others return nothing and wait for nothing: they are complete behind Quiet. OpenSHMEM has no Min
+/// and Max.
 template <class T>
 CHATTY_FN T AtomicFetch(const SymmetricRef& heap, Symmetric<T> at, std::uint32_t device) {
   if (heap.proxy != nullptr) [[unlikely]] {
@@ -254,8 +295,7 @@ CHATTY_FN void AtomicSet(const SymmetricRef& heap, Symmetric<T> at, std::type_id
 }
 template <class T>
 CHATTY_FN T AtomicSwap(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
-  const auto apply = [value](T* word) { return detail::SystemAtomic<T>(*word).exchange(value, detail::order::kRelaxed); };
-  return detail::FetchUpdate(heap, ProxyOp::kSwap, at, value, device, apply);
+  return detail::FetchUpdate<ProxyOp::kSwap>(heap, at, value, device);
 }
 /// Stores `value` if the word is `expected`.
 template <class T>
@@ -269,43 +309,51 @@ CHATTY_FN T AtomicCompareSwap(const SymmetricRef& heap, Symmetric<T> at, std::ty
 }
 template <class T>
 CHATTY_FN T AtomicFetchAdd(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
-  const auto apply = [value](T* word) { return detail::SystemAtomic<T>(*word).fetch_add(value, detail::order::kRelaxed); };
-  return detail::FetchUpdate(heap, ProxyOp::kAdd, at, value, device, apply);
+  return detail::FetchUpdate<ProxyOp::kAdd>(heap, at, value, device);
+}
+template <class T>
+CHATTY_FN void AtomicAdd(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
+  detail::Update<ProxyOp::kAdd>(heap, at, value, device);
 }
 template <class T>
 CHATTY_FN T AtomicFetchAnd(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
-  const auto apply = [value](T* word) { return detail::SystemAtomic<T>(*word).fetch_and(value, detail::order::kRelaxed); };
-  return detail::FetchUpdate(heap, ProxyOp::kAnd, at, value, device, apply);
+  return detail::FetchUpdate<ProxyOp::kAnd>(heap, at, value, device);
+}
+template <class T>
+CHATTY_FN void AtomicAnd(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
+  detail::Update<ProxyOp::kAnd>(heap, at, value, device);
 }
 template <class T>
 CHATTY_FN T AtomicFetchOr(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
-  const auto apply = [value](T* word) { return detail::SystemAtomic<T>(*word).fetch_or(value, detail::order::kRelaxed); };
-  return detail::FetchUpdate(heap, ProxyOp::kOr, at, value, device, apply);
+  return detail::FetchUpdate<ProxyOp::kOr>(heap, at, value, device);
+}
+template <class T>
+CHATTY_FN void AtomicOr(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
+  detail::Update<ProxyOp::kOr>(heap, at, value, device);
 }
 template <class T>
 CHATTY_FN T AtomicFetchXor(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
-  const auto apply = [value](T* word) { return detail::SystemAtomic<T>(*word).fetch_xor(value, detail::order::kRelaxed); };
-  return detail::FetchUpdate(heap, ProxyOp::kXor, at, value, device, apply);
+  return detail::FetchUpdate<ProxyOp::kXor>(heap, at, value, device);
+}
+template <class T>
+CHATTY_FN void AtomicXor(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
+  detail::Update<ProxyOp::kXor>(heap, at, value, device);
 }
 template <class T>
 CHATTY_FN T AtomicFetchMin(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
-  return detail::FetchUpdate(heap, ProxyOp::kMin, at, value, device, [value](T* word) {
-#if CHATTY_DEVICE_CODE
-    return detail::SystemAtomic<T>(*word).fetch_min(value, detail::order::kRelaxed);
-#else
-    return detail::FetchChange(word, [value](T old) { return value < old ? value : old; });
-#endif
-  });
+  return detail::FetchUpdate<ProxyOp::kMin>(heap, at, value, device);
+}
+template <class T>
+CHATTY_FN void AtomicMin(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
+  detail::Update<ProxyOp::kMin>(heap, at, value, device);
 }
 template <class T>
 CHATTY_FN T AtomicFetchMax(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
-  return detail::FetchUpdate(heap, ProxyOp::kMax, at, value, device, [value](T* word) {
-#if CHATTY_DEVICE_CODE
-    return detail::SystemAtomic<T>(*word).fetch_max(value, detail::order::kRelaxed);
-#else
-    return detail::FetchChange(word, [value](T old) { return old < value ? value : old; });
-#endif
-  });
+  return detail::FetchUpdate<ProxyOp::kMax>(heap, at, value, device);
+}
+template <class T>
+CHATTY_FN void AtomicMax(const SymmetricRef& heap, Symmetric<T> at, std::type_identity_t<T> value, std::uint32_t device) {
+  detail::Update<ProxyOp::kMax>(heap, at, value, device);
 }
 /// @}
 

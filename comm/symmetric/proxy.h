@@ -265,11 +265,12 @@ CHATTY_FN std::uint64_t ProxyBits(T value) {
   return bits;
 }
 
-/// AtomicSet.
+/// A change of a word by `op` that nobody waits for.
 template <class T>
-CHATTY_FN void ProxySet(const SymmetricRef& heap, Symmetric<T> at, T value, std::uint32_t device) {
-  ProxyUpdate(heap, symmetric::ProxyRequest::Head(symmetric::ProxyOp::kSet, {}, device), at.offset, sizeof(T),
-              ProxyBits(value), device == heap.me);
+CHATTY_FN void ProxyUpdateWord(const SymmetricRef& heap, symmetric::ProxyOp op, Symmetric<T> at, T value,
+                               std::uint32_t device) {
+  ProxyUpdate(heap, symmetric::ProxyRequest::Head(op, kProxyType<T>, device), at.offset, sizeof(T), ProxyBits(value),
+              device == heap.me);
 }
 
 /// The signal of a PutSignal, behind its data.

@@ -195,9 +195,10 @@ TEST_P(SymmetricTest, PutsAndGetsCopyEveryByteAndNoOther) {
   }
 }
 
-/// Every atomic operation once, by one thread, at the next device; all by many threads, at device 0.
+/// Every atomic operation once, by one thread, at the next device; sums by many threads, at device 0.
 struct UpdateWords {
-  Symmetric<std::uint32_t> words, before;
+  static constexpr std::size_t kSteps = 11, kWithoutResult = 8;
+  Symmetric<std::uint32_t> words, before, later;
   Symmetric<std::int64_t> lows;
   Symmetric<std::uint64_t> sum;
   Symmetric<float> reals;
@@ -221,24 +222,55 @@ struct UpdateWords {
       sym::AtomicFetchMin(heap, lows, -5, next);
       sym::AtomicSet(heap, reals, 0.5f, next);
       sym::AtomicFetchAdd(heap, reals, 0.25f, next);
+      WithoutResult(heap, next);
     }
-    for (std::uint64_t i = Grid().rank(); i < adds; i += Grid().threads()) sym::AtomicFetchAdd(heap, sum, i, 0);
+    for (std::uint64_t i = Grid().rank(); i < adds; i += Grid().threads()) {
+      if (i % 2 == 0) {
+        sym::AtomicFetchAdd(heap, sum, i, 0);
+      } else {
+        sym::AtomicAdd(heap, sum, i, 0);
+      }
+    }
+  }
+  /// Words behind the first, which a thread reads once they are complete.
+  CHATTY_FN void WithoutResult(const SymmetricRef& heap, std::uint32_t next) const {
+    for (std::size_t k = 1; k <= kWithoutResult; ++k) sym::AtomicSet(heap, words + k, 12, next);
+    sym::AtomicAdd(heap, words + 1, 3, next);
+    sym::AtomicAnd(heap, words + 2, 6, next);
+    sym::AtomicOr(heap, words + 3, 9, next);
+    sym::AtomicXor(heap, words + 4, 5, next);
+    sym::AtomicMin(heap, words + 5, 7, next);
+    sym::AtomicMin(heap, words + 6, 20, next);
+    sym::AtomicMax(heap, words + 7, 20, next);
+    sym::AtomicMax(heap, words + 8, 7, next);
+    sym::AtomicMax(heap, lows + 1, -7, next);  // as unsigned words, 0 is less
+    sym::AtomicMin(heap, lows + 1, -9, next);
+    sym::AtomicAdd(heap, lows + 1, -1, next);
+    sym::AtomicAdd(heap, reals + 1, 0.25f, next);
+    sym::AtomicMin(heap, reals + 1, -0.5f, next);
+    sym::AtomicMax(heap, reals + 2, 1.5f, heap.me);  // the own word, too
+    sym::Quiet(Thread(), heap);
+    for (std::size_t k = 0; k < kWithoutResult; ++k) heap.Own(later)[k] = sym::AtomicFetch(heap, words + (k + 1), next);
   }
 };
 
 TEST_P(SymmetricTest, AtomicsUpdateWordsAndAddUp) {
   Heap heap = MakeHeap();
-  const UpdateWords update{
-      heap->Allocate<std::uint32_t>(1), heap->Allocate<std::uint32_t>(11),
-      heap->Allocate<std::int64_t>(1),  heap->Allocate<std::uint64_t>(1),
-      heap->Allocate<float>(1),         Often(CHATTY_TEST_SANITIZED ? 100'000 : 1'000'000, 10'000'000, 5'000)};
+  const UpdateWords update{heap->Allocate<std::uint32_t>(1 + UpdateWords::kWithoutResult),
+                           heap->Allocate<std::uint32_t>(UpdateWords::kSteps),
+                           heap->Allocate<std::uint32_t>(UpdateWords::kWithoutResult),
+                           heap->Allocate<std::int64_t>(2),
+                           heap->Allocate<std::uint64_t>(1),
+                           heap->Allocate<float>(3),
+                           Often(CHATTY_TEST_SANITIZED ? 100'000 : 1'000'000, 10'000'000, 5'000)};
   RunOnAll(*heap, update);
   heap->Check();
   for (std::size_t i = 0; i < heap->size(); ++i) {
     EXPECT_EQ(heap.Read(update.before, i), (std::vector<std::uint32_t>{12, 15, 6, 15, 10, 7, 7, 20, 30, 30, 40}));
-    EXPECT_EQ(heap.Read(update.words, i)[0], 40u);
-    EXPECT_EQ(heap.Read(update.lows, i)[0], -5);
-    EXPECT_EQ(heap.Read(update.reals, i)[0], 0.75f);
+    EXPECT_EQ(heap.Read(update.later, i), (std::vector<std::uint32_t>{15, 4, 13, 9, 7, 12, 20, 12}));
+    EXPECT_EQ(heap.Read(update.words, i), (std::vector<std::uint32_t>{40, 15, 4, 13, 9, 7, 12, 20, 12}));
+    EXPECT_EQ(heap.Read(update.lows, i), (std::vector<std::int64_t>{-5, -10}));
+    EXPECT_EQ(heap.Read(update.reals, i), (std::vector<float>{0.75f, -0.5f, 1.5f}));
   }
   EXPECT_EQ(heap.Read(update.sum, 0)[0], heap->size() * (update.adds * (update.adds - 1) / 2));
 }
