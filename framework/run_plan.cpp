@@ -84,6 +84,23 @@ bool HaveNativeAtomics(const Session& session) {
   return true;
 }
 
+/// Why resident kernels of a session's GPUs do not send each other messages; empty if they do. All have to be resident at
+/// once, and an entry of 16 bytes is one store.
+std::string_view WhyNotResidentTogether(const Session& session, const LinkMask& links) {
+  for (std::size_t a = 0; a < session.device_count(); ++a) {
+    std::size_t sharing = 0;
+    for (std::size_t b = 0; b < session.device_count(); ++b) {
+      sharing += session.device(a).index() == session.device(b).index() ? 1 : 0;
+    }
+    if (sharing > static_cast<std::size_t>(session.device(a).info().multiprocessors)) {
+      return "more devices share a GPU than it has multiprocessors";
+    }
+  }
+  if (!AddressEachOther(session, links)) return "not every two devices address each other's memory";
+  if (!HaveNativeAtomics(session)) return "not every link between two devices executes atomics";
+  return "";
+}
+
 /// Why the devices do not run the program's fused engine together; empty if they do.
 std::string_view WhyNotTogether(const Session& session, const ProgramTraits& traits, const RunOptions& options,
                                 const ProgramPlan& plan) {
@@ -99,6 +116,7 @@ std::string_view WhyNotTogether(const Session& session, const ProgramTraits& tra
   if (traits.reads_round) return "its messages or updates depend on the round";
   if (!gpu && traits.carries) return "values are carried along, which rounds do better on host devices";
   if (traits.orders && !(plan.buckets.fused_width < kInfinity<double>)) return "there are no buckets";
+  if (gpu) return WhyNotResidentTogether(session, options.links);
   if (!AddressEachOther(session, options.links)) return "not every two devices address each other's memory";
   return "";
 }
@@ -114,18 +132,7 @@ std::string_view WhyNotRoundsTogether(const Session& session, const ProgramTrait
   if (options.explain) return "the buffers of rounds are to be explained";
   if (!plan.directions.push) return "rounds only pull, and a fused engine needs forward edges";
   if (!options.rounds_together) return no_room ? "memory has no room for such rounds" : "the host is to drive each round";
-  for (std::size_t a = 0; a < session.device_count(); ++a) {
-    std::size_t sharing = 0;
-    for (std::size_t b = 0; b < session.device_count(); ++b) {
-      sharing += session.device(a).index() == session.device(b).index() ? 1 : 0;
-    }
-    if (sharing > static_cast<std::size_t>(session.device(a).info().multiprocessors)) {
-      return "more devices share a GPU than it has multiprocessors";
-    }
-  }
-  if (!AddressEachOther(session, options.links)) return "not every two devices address each other's memory";
-  if (!HaveNativeAtomics(session)) return "not every link between two devices executes atomics";
-  return "";
+  return WhyNotResidentTogether(session, options.links);
 }
 
 /// Whether a run under `auto` should be a fused run of all devices, which all of its programs have to suit. Without a reason

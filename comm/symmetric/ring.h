@@ -55,13 +55,20 @@ struct Rings {
 };
 
 /// Allocates rings of `capacity` entries, a power of two. Throws as SymmetricHeap::Allocate, and CapabilityError if kernels
-/// do not address all devices' memory: an entry is one store.
+/// do not address all devices' memory, or a link may divide an entry: it is one store.
 inline Rings MakeRings(SymmetricHeap& heap, std::uint32_t capacity) {
   if (!heap.backend().addressable) {
     Throw<CapabilityError>(
         "rings between devices need kernels that store into each other's memory, and backend '{}' of the symmetric heap has "
         "none; choose another",
         heap.backend().name);
+  }
+  for (std::size_t i = 0; i < heap.size(); ++i) {
+    if (!heap.ref(i).pairs_are_whole) {
+      Throw<CapabilityError>(
+          "rings between devices need links that move 16 bytes at once, as NVLink does, and {} has another to a device",
+          heap.device(i).label());
+    }
   }
   CHATTY_CHECK(capacity != 0 && (capacity & (capacity - 1)) == 0, "a ring of {} entries", capacity);
   const std::size_t devices = heap.size();

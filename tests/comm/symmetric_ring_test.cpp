@@ -9,6 +9,20 @@ namespace {
 
 INSTANTIATE_TEST_SUITE_P(Host, SymmetricRingTest, testing::Values("host:1", "host:2", "host:3", "host:8"));
 
+TEST(SymmetricRings, NeedLinksThatMoveAnEntryAtOnce) {
+  Unlinked first(MakeHostDevice(0, 1), /*addressable=*/true), second(MakeHostDevice(1, 1), /*addressable=*/true);
+  Device* const both[] = {&first, &second};
+  SymmetricHeap heap(both, 1 << 16);
+  try {
+    sym::MakeRings(heap, 64);
+    ADD_FAILURE() << "a link may divide entries";
+  } catch (const CapabilityError& error) {
+    EXPECT_EQ(
+        std::string(error.what()),
+        "rings between devices need links that move 16 bytes at once, as NVLink does, and host:0 has another to a device");
+  }
+}
+
 /// A long run among eight devices. CHATTY_STRESS_ITEMS sets the number of items: 100000000 is the size for a change of
 /// ring.h.
 TEST(SymmetricRingStress, NoItemIsLostOrTakenTwice) {

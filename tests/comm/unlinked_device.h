@@ -1,5 +1,5 @@
 /// \file
-/// A device whose memory no other device addresses, whatever links the machine has.
+/// A device whose memory no other device addresses, or updates by atomics, whatever links the machine has.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,14 @@
 
 namespace chatty::test {
 
-/// Another device, as a machine without links has it. Copies go as the driver finds a way.
+/// Another device, as a machine without links has it. Copies go as the driver finds a way. `addressable`: with links that
+/// load and store and do no more, as PCIe.
 class Unlinked final : public Device {
  public:
-  explicit Unlinked(std::unique_ptr<Device> device) : device_(std::move(device)) { set_share(device_->share()); }
+  explicit Unlinked(std::unique_ptr<Device> device, bool addressable = false)
+      : device_(std::move(device)), addressable_(addressable) {
+    set_share(device_->share());
+  }
   DeviceKind kind() const override { return device_->kind(); }
   int index() const override { return device_->index(); }
   const DeviceInfo& info() const override { return device_->info(); }
@@ -36,13 +40,14 @@ class Unlinked final : public Device {
   void CopyToPeer(Device& peer, void* to, const void* from, std::size_t bytes, Stream& on) override {
     device_->CopyToPeer(peer, to, from, bytes, on);
   }
-  bool AllowAccessBy(Device&) override { return false; }
+  bool AllowAccessBy(Device& peer) override { return addressable_ && device_->AllowAccessBy(peer); }
   bool HasNativeAtomics(Device&) override { return false; }
   void Fill(void* at, std::uint8_t byte, std::size_t bytes, Stream& on) override { device_->Fill(at, byte, bytes, on); }
   WorkerTeam* team() override { return device_->team(); }
 
  private:
   std::unique_ptr<Device> device_;
+  const bool addressable_;
 };
 
 }  // namespace chatty::test
