@@ -327,6 +327,7 @@ void Job::SetLimits(std::uint32_t max_rounds, std::stop_token stop) {
 }
 
 void Job::BeginTeams() {
+  if (team_ != nullptr) team_->Begin();
   if (rounds_team_ == nullptr || !rounds_team_->Begin() || wide_team_ == nullptr) return;
   try {
     wide_team_->Clear();

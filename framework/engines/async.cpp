@@ -108,7 +108,6 @@ class AsyncRun {
 
   void Run() {
     round_.vertices = run_.me.graph->ref().vertices;
-    if (run_.team != nullptr && rank_ == 0) run_.team->Begin();
     program_.ResetGlobal(round_.global);
     {
       Span span = Timed(spans::kInit, {owned_});
