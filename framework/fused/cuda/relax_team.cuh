@@ -77,6 +77,7 @@ class TeamWorker : public RelaxWorker<P, Rows::kEither, Messages<P>> {
       donated = __shfl_sync(kFull, donated, 0);
       if (donated != 0) {
         __threadfence();
+        __syncwarp();  // what lane 0 has acquired is there for all
         *items = {this->DonationsTo(Warp()), donated};
         return true;
       }

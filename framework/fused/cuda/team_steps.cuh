@@ -157,11 +157,15 @@ class RingReader {
     // The entry is where the last look saw the end of what was claimed: both loads are on the way together.
     *entry = {};
     std::uint64_t known = known_;
-    if (peers > 32 && looks) known = symmetric::ClaimedOfRing(team.heap, team.rings, *from);  // another ring each time
+    if (peers > 32) {  // another ring each time
+      if (looks) known = symmetric::ClaimedOfRing(team.heap, team.rings, *from);
+      known = __shfl_sync(kFull, known, min(first, 31u));
+    }
     const bool there =
         looks && symmetric::ReadFromRing(team.heap, team.rings, *from, known + index, entry) && TeamRef::IsOf(*entry, step);
     std::uint64_t now = known;
     if (looks) now = symmetric::ClaimedOfRing(team.heap, team.rings, *from);
+    now = __shfl_sync(kFull, now, min(first, 31u));  // lanes of a ring have to agree, and may have seen different values
     known_ = now;
     const unsigned group = (lanes == 32 ? kFull : ((1u << lanes) - 1)) << first;
     const unsigned missing = ~__ballot_sync(kFull, there && now == known) & group;

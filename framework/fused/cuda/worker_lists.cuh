@@ -40,6 +40,7 @@ __device__ inline unsigned RelaxWorker<P, kRows, Peers>::AwaitDonation() {
   }
   count = __shfl_sync(kFull, count, 0);
   __threadfence();
+  __syncwarp();  // what lane 0 has acquired is there for all
   return count;
 }
 
