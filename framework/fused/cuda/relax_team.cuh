@@ -140,7 +140,8 @@ class TeamWorker : public RelaxWorker<P, Rows::kEither, Messages<P>> {
     const std::uint64_t step = this->protocol_step_;
     if (HasBegun(team_ref_.begun, step + 1)) {
       block_->order = team_ref_.begun->order;
-    } else if (IsAborted(team_ref_.team, team_ref_.begun, /*reads_host=*/blockIdx.x == 0 && tries % 256 == 0)) {
+    } else if (IsAborted(team_ref_.team, team_ref_.begun,
+                         /*reads_host=*/blockIdx.x == 0 && tries % symmetric::kTurnsPerAbortCheck == 0)) {
       block_->order = StepOrder{.ends = true, .end = End::kStopped};
     } else {
       return;

@@ -78,6 +78,13 @@ class RelaxWorker : protected Values<P, kRows> {
       } else {
         WorkOnMany(items);
       }
+      if constexpr (kHasPeers) {
+        if (aborted_) {  // nobody reads what is left
+          items.count = 0;
+          head_ = tail_;
+          return;
+        }
+      }
       if (tail_ - head_ > kFew) Donate();
       if ((budget_ < work_ && tail_ - head_ >= kSpillFrom) || IsLate()) Spill();
     }
@@ -373,6 +380,7 @@ class RelaxWorker : protected Values<P, kRows> {
   std::uint32_t hop_limit_ = 0;
   unsigned budget_ = 0;
   bool spills_ = false;                                           // for the rest of the step nothing goes to the local queue
+  bool aborted_ = false;                                          // the run has failed on a device
   unsigned begun_ = 0;                                            // the SM's clock at the step's begin
   unsigned work_ = 0;                                             // items of this step, of all lanes
   unsigned step_items_ = 0, step_improved_ = 0, step_edges_ = 0;  // a lane's

@@ -182,7 +182,8 @@ __device__ inline void RelaxWorker<P, kRows, Peers>::Send(bool send, const Entry
       if (send) send = !peers_.Write(owner, position, v, hops, protocol_step_, message, /*looks=*/tries != 0);
       if (!__any_sync(kFull, send)) return;
       if (tries == 0) continue;
-      if (tries % 256 == 0 && peers_.IsAborted()) return;
+      if (tries % symmetric::kTurnsPerAbortCheck == 0 && peers_.IsAborted()) aborted_ = true;
+      if (aborted_) return;
       TakeMessages(/*follow=*/false, /*was_idle=*/false);
     }
   }
