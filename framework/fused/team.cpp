@@ -107,23 +107,25 @@ std::string Team::DescribeWait(std::size_t index) {
   }
   // Steps are modulo 256, and no two devices are more than one step apart. Before its first step a device is in step 0.
   const auto is_behind = [](const TeamState& a, const TeamState& b) { return ((b.step() - a.step()) & 0xff) == 1; };
+  const auto why_late = [&](std::size_t d) -> std::string {
+    if (!answers[d]) return "does not answer";
+    for (std::size_t other = 0; other < size(); ++other) {
+      if (answers[other] && is_behind(states[d], states[other])) return "has not begun the step";
+    }
+    const std::uint64_t busy = states[d].active();
+    return busy == 0 ? "" : fmt::format("has {} busy worker{}", busy, busy == 1 ? "" : "s");
+  };
   std::vector<std::string> late;
-  for (std::size_t i = 1; i <= size(); ++i) {  // the waiting device itself comes last
+  for (std::size_t i = 1; i < size(); ++i) {
     const std::size_t d = (index + i) % size();
-    const std::string name = heap_.device(d).label();
-    bool behind = false;
-    for (std::size_t other = 0; other < size(); ++other)
-      behind = behind || (answers[other] && is_behind(states[d], states[other]));
-    if (!answers[d]) {
-      late.push_back(fmt::format("{}, which does not answer", name));
-    } else if (behind) {
-      late.push_back(fmt::format("{}, which has not begun the step", name));
-    } else if (const std::uint64_t busy = states[d].active(); busy != 0) {
-      late.push_back(fmt::format("{}, which has {} busy worker{}", name, busy, busy == 1 ? "" : "s"));
+    if (const std::string why = why_late(d); !why.empty()) {
+      late.push_back(fmt::format("{}, which {}", heap_.device(d).label(), why));
     }
   }
-  if (late.empty()) return fmt::format("no device is busy, and {} is to order the next step", heap_.device(0).label());
-  return fmt::format("{} waited for {}", heap_.device(index).label(), Listed(late));
+  const std::string me = heap_.device(index).label();
+  if (!late.empty()) return fmt::format("{} waited for {}", me, Listed(late));
+  if (const std::string why = why_late(index); !why.empty()) return fmt::format("{} itself {}", me, why);
+  return fmt::format("no device is busy, and {} is to order the next step", heap_.device(0).label());
 }
 
 std::exception_ptr Team::FailureOf(std::size_t index) noexcept {

@@ -55,17 +55,19 @@ inline constexpr bool kRelaxesTogether = [] {
   }
 }();
 
-/// Fields of a device's word of state.
+/// Fields of a device's word of state. The messages are its upper bits: what they carry is lost, and changes no other field.
 struct TeamState {
-  static constexpr unsigned kActiveShift = 40;                                   ///< bits of received()
-  static constexpr unsigned kStepShift = 56;                                     ///< and of active()
-  static constexpr std::uint64_t kOneActive = std::uint64_t{1} << kActiveShift;  ///< one more busy worker
-  static constexpr std::uint64_t kOneStep = std::uint64_t{1} << kStepShift;      ///< the next step
-  std::uint64_t word;                                                            ///< all of it
+  static constexpr std::uint64_t kOneActive = std::uint64_t{1} << 8;     ///< one more busy worker
+  static constexpr std::uint64_t kOneReceived = std::uint64_t{1} << 24;  ///< one more message
+  std::uint64_t word;                                                    ///< all of it
 
-  CHATTY_FN std::uint64_t received() const { return word & (kOneActive - 1); }      ///< messages
-  CHATTY_FN std::uint64_t active() const { return word >> kActiveShift & 0xffff; }  ///< workers that are busy
-  CHATTY_FN std::uint64_t step() const { return word >> kStepShift; }               ///< modulo 256
+  CHATTY_FN std::uint64_t step() const { return word & 0xff; }                   ///< modulo 256
+  CHATTY_FN std::uint64_t active() const { return word / kOneActive & 0xffff; }  ///< workers that are busy
+  CHATTY_FN std::uint64_t received() const { return word / kOneReceived; }       ///< messages, modulo 2^40
+  /// Whether so many messages were sent as the devices have received together. Fewer than 2^40 are on the way.
+  CHATTY_FN static bool AllReceived(std::uint64_t sent, std::uint64_t received) {
+    return (sent - received) * kOneReceived == 0;
+  }
 };
 
 /// What a kernel gets of a team, by value.
@@ -92,8 +94,8 @@ struct TeamRef {
   /// A worker of this device counts messages that it has claimed. One that was idle becomes busy with the same addition:
   /// until then they are on the way. It becomes idle again once it has done what they bring.
   CHATTY_FN void CountReceived(std::uint64_t received, bool was_idle) const {
-    detail::SystemAtomic<std::uint64_t>(*Word()).fetch_add(received + (was_idle ? TeamState::kOneActive : 0),
-                                                           detail::order::kRelaxed);
+    detail::SystemAtomic<std::uint64_t>(*Word()).fetch_add(
+        received * TeamState::kOneReceived + (was_idle ? TeamState::kOneActive : 0), detail::order::kRelaxed);
   }
   CHATTY_FN void BecomeIdle() const {
     detail::SystemAtomic<std::uint64_t>(*Word()).fetch_sub(TeamState::kOneActive, detail::order::kRelease);
@@ -102,7 +104,8 @@ struct TeamRef {
   /// This device begins the next step with so many busy workers. By one thread, which acquires what the workers did in the
   /// step before.
   CHATTY_FN void BeginStep(std::uint64_t workers) const {
-    detail::SystemAtomic<std::uint64_t>(*Word()).fetch_add(TeamState::kOneStep + workers * TeamState::kOneActive,
+    const std::uint64_t step = TeamState{detail::LoadRelaxed(Word())}.step();  // which no other thread changes
+    detail::SystemAtomic<std::uint64_t>(*Word()).fetch_add(((step + 1) & 0xff) - step + workers * TeamState::kOneActive,
                                                            detail::order::kAcqRel);
   }
 

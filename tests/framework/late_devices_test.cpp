@@ -166,10 +166,11 @@ TEST(LateDevicesOfATeam, AreSaidToHaveNotBegunOrToBeBusy) {
   EXPECT_EQ(team.DescribeWait(0), "host:0 waited for host:1, which has 2 busy workers and host:2, which has 2 busy workers");
   for (const std::size_t d : {1u, 1u, 2u}) team.ref(d).BecomeIdle();
   EXPECT_EQ(team.DescribeWait(0), "host:0 waited for host:2, which has 1 busy worker");
-  EXPECT_EQ(team.DescribeWait(2), "host:2 waited for host:2, which has 1 busy worker");
+  EXPECT_EQ(team.DescribeWait(2), "host:2 itself has 1 busy worker");
   team.ref(2).BecomeIdle();
   EXPECT_EQ(team.DescribeWait(1), "no device is busy, and host:0 is to order the next step");
-  for (int step = 2; step < 600; ++step) {  // numbers of steps come again
+  team.ref(1).CountReceived((1ull << 40) - 2, /*was_idle=*/false);  // what the field of messages carries is lost
+  for (int step = 2; step < 600; ++step) {                          // numbers of steps come again
     for (const std::size_t d : {0u, 1u}) {
       team.ref(d).BeginStep(1);
       team.ref(d).BecomeIdle();
@@ -178,6 +179,30 @@ TEST(LateDevicesOfATeam, AreSaidToHaveNotBegunOrToBeBusy) {
     team.ref(2).BeginStep(1);
     team.ref(2).CountReceived(1, /*was_idle=*/false);
     team.ref(2).BecomeIdle();
+  }
+}
+
+TEST(StateOfATeam, KeepsItsFieldsApart) {
+  ThreeHosts hosts;
+  fused::Team team(hosts.all, 0);
+  team.Begin();
+  const fused::TeamRef ref = team.ref(1);
+  std::uint64_t received = 0;
+  for (std::uint64_t step = 1; step < 1000; ++step) {
+    ref.BeginStep(1000);
+    for (const std::uint64_t more : {std::uint64_t{1}, (std::uint64_t{1} << 39) + step}) {
+      received += more;
+      ref.CountReceived(more, /*was_idle=*/true);
+    }
+    ref.BecomeIdle();
+    const fused::TeamState state = ref.StateOf(1);
+    ASSERT_EQ(state.step(), step % 256);
+    ASSERT_EQ(state.active(), 1001u);
+    ASSERT_TRUE(fused::TeamState::AllReceived(received, state.received()));
+    ASSERT_FALSE(fused::TeamState::AllReceived(received + 1, state.received()));
+    ASSERT_FALSE(fused::TeamState::AllReceived(received - 1, state.received()));
+    for (int worker = 0; worker < 1001; ++worker) ref.BecomeIdle();
+    ASSERT_EQ(ref.StateOf(1).active(), 0u);
   }
 }
 
@@ -200,7 +225,8 @@ TEST(LateDevicesOfATeam, AreNamedByTheTextOfATimeoutAlone) {
     return "";
   };
   EXPECT_EQ(text_of(UsageError("wrong")), "wrong");
-  EXPECT_EQ(text_of(TimeoutError("late")).find("late; host:1 waited for host:2, which has 1 busy worker, "), 0u);
+  EXPECT_EQ(text_of(TimeoutError("late")),
+            "late; host:1 waited for host:2, which has 1 busy worker and host:0, which has not begun the step");
 }
 
 TEST(LateDevicesOfRounds, AreAtAnotherBarrierOrHaveNotBegun) {

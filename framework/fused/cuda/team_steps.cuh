@@ -46,7 +46,7 @@ __device__ inline bool HasEnded(const TeamRef& team, std::uint64_t step) {
     received += __shfl_xor_sync(kFull, received, d);
     sent += __shfl_xor_sync(kFull, sent, d);
   }
-  return sent == received;
+  return TeamState::AllReceived(sent, received);
 }
 
 /// The sum of all GPUs' counts of a step that has ended, by one thread.

@@ -35,7 +35,7 @@ inline bool HasEnded(const TeamRef& team, std::uint64_t step) {
   for (std::uint32_t from = 0; from < team.heap.size; ++from) {
     for (std::uint32_t to = 0; to < team.heap.size; ++to) sent += team.SentTo(from, to);
   }
-  return sent == received;
+  return TeamState::AllReceived(sent, received);
 }
 
 /// The sum of all devices' counts of a step that has ended.
