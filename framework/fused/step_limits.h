@@ -21,6 +21,14 @@ enum class End : std::uint32_t {
   kOverflow,  ///< a list was full; the items beyond are in the frontier's bitmap
 };
 
+/// Items of a thread of a host device, or of a warp, in one step. What follows from later ones waits for the next step.
+/// Values that improve for ever would leave a step without an end, and a stop is looked for between steps. A chain of so
+/// many takes a warp some 60 ms.
+inline constexpr std::uint32_t kMostItems = 1u << 16;
+/// Likewise clocks of a GPU, some 70 ms, for warps that take messages: a chain between devices has another warp at each
+/// turn.
+inline constexpr std::uint32_t kMostClocks = 1u << 27;
+
 /// Counters of one step on one device, which the next one reads. Three take turns: one is read, one is counted in, one is
 /// cleared.
 struct StepCounts {

@@ -40,9 +40,10 @@ struct WorklistOptions {
   /// Items whose priorities differ by less than this are done together, in any order: the delta of delta stepping. Infinite:
   /// all items, so priorities have no effect.
   double width = kInfinity<double>;
-  /// Longest wait of a device for the others to end a step; 0: no limit.
+  /// Longest wait of a host device for a message or for the others to end a step. On GPUs, the longest step. 0: no limit.
   std::chrono::milliseconds timeout{0};
-  /// A request ends the run after the current step. With an infinite `width` the whole run is one step.
+  /// A request ends the run after the current step. A step has an end even where items make items for ever: see
+  /// fused::kMostItems. A long run has several steps, also with an infinite `width`.
   std::stop_token stop = {};
   /// Items of each worker's local queue and about as many entries of the rings between devices, at least 64. 0: the
   /// defaults.
@@ -57,7 +58,7 @@ struct WorklistStatistics {
   double time_ms = 0;           ///< from the seeds to the end
   std::uint64_t processed = 0;  ///< items, on all devices
   std::uint64_t sent = 0;       ///< messages between devices
-  std::uint32_t steps = 0;      ///< limits of priorities
+  std::uint32_t steps = 0;      ///< limits of priorities, and steps that ended before all items below theirs were done
   bool stopped = false;         ///< by WorklistOptions::stop, with items left
 };
 

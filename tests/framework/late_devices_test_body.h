@@ -166,7 +166,7 @@ TEST_P(LateDevices, EndTheRunOfAllAndAreNamed) {
   } catch (const TimeoutError& error) {
     const bool rounds = GetParam().execution == Execution::kBsp;
     ExpectSays(error.what(),
-               {": " + Waited(), "raise --timeout", last, rounds ? " is at another barrier than " : last + ", which has "});
+               {": " + Waited(), "raise --timeout", last, rounds ? " is at another barrier than " : " busy worker"});
   } catch (const Error& error) {  // whatever comes, the device is released before the job ends
     ADD_FAILURE() << error.what();
   }

@@ -63,7 +63,7 @@ class RelaxWorker : protected Values<P, kRows> {
     step_items_ = step_improved_ = step_edges_ = 0;
     this->first = 0;
     work_ = 0;
-    if constexpr (kOrders) begun_ = static_cast<unsigned>(clock());
+    if constexpr (kOrders || kHasPeers) begun_ = static_cast<unsigned>(clock());
   }
 
   /// Takes items of a list and of the local queue and what comes of them, until nothing below the limit is left. The warp's
@@ -86,7 +86,7 @@ class RelaxWorker : protected Values<P, kRows> {
         }
       }
       if (tail_ - head_ > kFew) Donate();
-      if ((budget_ < work_ && tail_ - head_ >= kSpillFrom) || IsLate()) Spill();
+      if ((budget_ < work_ && (tail_ - head_ >= kSpillFrom || work_ > kMostItems)) || IsLate()) Spill();
     }
   }
   /// Drains two lists and what other warps of the block donate.

@@ -197,6 +197,7 @@ __device__ inline bool RelaxWorker<P, kRows, Peers>::TakeMessages(bool follow, b
   unsigned claimed = 0;
   const bool mine = peers_.Claim(protocol_step_, was_idle, &claimed, &v, &hops, &message);
   if (claimed == 0) return false;
+  if (__any_sync(kFull, static_cast<unsigned>(clock()) - begun_ > kMostClocks)) spills_ = true;
   Word value{};
   RowRecord row{};
   bool improves = false;

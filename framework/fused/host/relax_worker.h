@@ -18,6 +18,7 @@
 #include "chatty/framework/frontier_policy.h"
 #include "chatty/framework/fused/host/member_lists.h"
 #include "chatty/framework/fused/relaxes.h"
+#include "chatty/framework/fused/step_limits.h"
 #include "chatty/framework/steps/host/group.h"
 
 namespace chatty::fused::host {
@@ -119,6 +120,7 @@ class RelaxWorker {
     near_limit_ = limit + width;
     hop_limit_ = hop_limit;
     spills_ = false;
+    done_ = 0;
     stored_.clear();
     far_begin_ = far_->size();
   }
@@ -139,9 +141,11 @@ class RelaxWorker {
       for (std::uint32_t i = kAhead; i < prefetched; ++i) PrefetchRow(Queued(head_ + i).vertex);
       for (std::uint32_t i = 0; i < some; ++i) Look(Queued(head_ + i));
       head_ += some;
+      done_ += some;
+      if (done_ > kMostItems) spills_ = true;
       UpdateTargets();
       if constexpr (kHasPeers) {
-        if (++since_check_ % symmetric::kTurnsPerAbortCheck == 0) peers_.CheckAborted();  // a step may have no end
+        if (++since_check_ % symmetric::kTurnsPerAbortCheck == 0) peers_.CheckAborted();
       }
     }
   }
@@ -395,6 +399,7 @@ class RelaxWorker {
   const std::uint32_t room_;    // of the local queue
   double limit_ = 0, near_limit_ = 0;
   std::uint32_t hop_limit_ = 0, head_ = 0, tail_ = 0;
+  std::uint64_t done_ = 0;  // items of this step
   bool spills_ = false;
   std::uint32_t since_check_ = 0;
   std::vector<Stored> stored_;  // in this step, and followed or to follow in it

@@ -151,6 +151,7 @@ class Worker {
       near_limit_ = order.limit + order.width;
       budget_ = order.mean > (1u << 26) ? ~0u : 16 * order.mean + 1024;
       work_ = 0;
+      begun_ = static_cast<unsigned>(clock());
       spills_ = false;
       list_ = static_cast<unsigned>(step_ & 1);
       near_ = fused::cuda::SliceOf(a_.near[list_], Length(&a_.counts->near[list_], a_.room), warp, warps);
@@ -250,8 +251,9 @@ class Worker {
     head_ += ringed;
     near_ = {near_.items + listed, near_.count - listed};
     work_ += ringed + listed;
-    if (work_ > budget_ && tail_ - head_ >= kSpillFrom) spills_ = true;  // so that others have a part of it
-    __syncwarp();                                                        // the local queue's places are free
+    // So that others have a part of it, and the step an end.
+    if (work_ > budget_ && (tail_ - head_ >= kSpillFrom || work_ > fused::kMostItems)) spills_ = true;
+    __syncwarp();  // the local queue's places are free
     if (does) {
       const double priority = PriorityOf(a_.program, item);
       if (steps::GoesNow(priority, limit_)) {
@@ -301,6 +303,7 @@ class Worker {
     symmetric::RingEntry entry = {};
     const bool mine = reader_.Claim(a_.team, step_, was_idle, &claimed, &from, &entry);
     if (claimed == 0) return false;
+    if (__any_sync(kFull, static_cast<unsigned>(clock()) - begun_ > fused::kMostClocks)) spills = spills_ = true;
     if (mine) {
       Item item = a_.program.Unpack(MessageIn<typename P::Message>(entry));
       if (a_.program.OnReceive(item)) Put(item, spills);
@@ -414,6 +417,7 @@ class Worker {
   unsigned list_ = 1, far_list_ = 0;  // which lists the step reads, and which far list it fills
   double limit_ = -kInfinity<double>, near_limit_ = -kInfinity<double>;
   unsigned budget_ = 0, work_ = 0;  // items of this step, of all lanes
+  unsigned begun_ = 0;              // the SM's clock at the step's begin
   bool spills_ = false;             // for the rest of the step nothing goes to the local queue
   bool aborted_ = false;
   // A lane's:

@@ -15,6 +15,7 @@
 #include "chatty/core/error.h"
 #include "chatty/core/sync.h"
 #include "chatty/framework/buckets.h"
+#include "chatty/framework/fused/step_limits.h"
 #include "chatty/framework/fused/team.h"
 #include "chatty/framework/steps/vertex_ops.h"
 #include "chatty/framework/worklist/program.h"
@@ -58,6 +59,7 @@ class Worker {
     near_limit_ = limit + width;
     step_ = step;
     spills_ = false;
+    done_ = 0;
   }
 
   /// Takes a slice of a list and what comes of it, until nothing below the limit is left.
@@ -74,8 +76,9 @@ class Worker {
         continue;
       }
       count.done += 1;
+      if (++done_ > fused::kMostItems) spills_ = true;
       program_.Process(item, *this);
-      if (++since_check_ % symmetric::kTurnsPerAbortCheck == 0) CheckAborted();  // a step may have no end
+      if (done_ % symmetric::kTurnsPerAbortCheck == 0) CheckAborted();
     }
   }
 
@@ -197,8 +200,8 @@ class Worker {
   std::uint64_t step_ = 0;
   std::size_t head_ = 0, tail_ = 0;
   double limit_ = 0, near_limit_ = 0;
+  std::uint64_t done_ = 0;  // items of this step
   bool spills_ = false;
-  std::uint32_t since_check_ = 0;
 };
 
 }  // namespace chatty::worklist::host
