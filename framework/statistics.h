@@ -89,8 +89,7 @@ struct RunStatistics {
   std::uint64_t vertices_updated = 0;
   /// Work items, as Groute counts them: vertices active at the begin of a round, summed over rounds. Of fused runs that
   /// relax edges in any order or in buckets: vertices whose edges were followed, each time. Items whose vertex has got a
-  /// better value meanwhile are skipped and not counted. A run that begins in a kernel (`wide_rounds`) leaves its first
-  /// frontier out.
+  /// better value meanwhile are skipped and not counted.
   std::uint64_t items = 0;
   bool converged = true;  ///< whether `ended` is kConverged
   /// The reason.

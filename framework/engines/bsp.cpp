@@ -314,7 +314,7 @@ class BspRun {
     const bool together = parts_ > 1;  // then all devices do the same, and each of them sees a stop at another time
     if (engine == nullptr || (!together && options_.stop.stop_requested())) return false;
     FusedRun job = HandOver();
-    const std::uint64_t active = begins ? 0 : total_.active_vertices;
+    const std::uint64_t active = total_.active_vertices;
     TeamShare share;
     if (together) Join(job, share);
     job.begins = begins;
@@ -351,16 +351,14 @@ class BspRun {
       Leave(job);
       TakeSums();
     }
-    CountItems(job, active);
+    CountItems(job, begins ? job.first_active : active);
     return true;
   }
 
-  /// Counts the items of an engine's job, before which `active` vertices were active. An engine of rounds has followed these
-  /// and all that it has updated, but for those that are active now.
+  /// Counts the items of an engine's job, at whose begin `active` vertices were active. An engine of rounds has followed
+  /// these and all that it has updated, but for those that are active now.
   void CountItems(const FusedRun& job, std::uint64_t active) {
-    const std::uint64_t all = active + job.vertices_updated;
-    // A run that has just begun may have its first frontier alone, which was not counted.
-    items_ += job.items ? *job.items : all - std::min(all, total_.active_vertices);
+    items_ += job.items ? *job.items : active + job.vertices_updated - total_.active_vertices;
   }
 
   /// The run, as it is handed over to an engine.

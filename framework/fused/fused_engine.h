@@ -54,6 +54,7 @@ struct FusedRun {
   /// Before: the engine also makes the first values, as StepSet::Init does. Afterwards, and after an exception: whether the
   /// first values are missing.
   bool begins = false;
+  std::uint64_t first_active = 0;  ///< afterwards: vertices of the first frontier, if the engine made the first values
   /// When the engine leaves rounds to another one, which has these terms.
   FusedTerms hand_over{.narrow_rounds = kAllRounds, .narrow_edges = 0};
   /// @}

@@ -35,10 +35,11 @@ struct WideProgress {
   DirectionChooser chooser;
   Ahead ahead;
   std::uint64_t active_vertices = 0;
-  std::uint64_t count = 0;     ///< entries of a frontier that is a queue
-  Form form = Form::kBitmap;   ///< of the frontier
-  bool in_next = false;        ///< the queue is StateRef::next, as after an odd number of exchanges
-  bool queue_has_one = false;  ///< the frontier is a bitmap with one vertex, which is in the queue, too
+  std::uint64_t first_active = 0;  ///< active_vertices after the first values, if the run begins
+  std::uint64_t count = 0;         ///< entries of a frontier that is a queue
+  Form form = Form::kBitmap;       ///< of the frontier
+  bool in_next = false;            ///< the queue is StateRef::next, as after an odd number of exchanges
+  bool queue_has_one = false;      ///< the frontier is a bitmap with one vertex, which is in the queue, too
   std::uint32_t narrow_rounds = 0, push_rounds = 0, pull_rounds = 0;
   std::uint64_t edges_touched = 0, vertices_updated = 0;
 };
@@ -147,6 +148,7 @@ class WideRun {
     if (IsLeader()) {
       Count(/*pull=*/false);
       progress_.edges_touched = progress_.vertices_updated = 0;
+      progress_.first_active = progress_.active_vertices;
       progress_.queue_has_one = OwnActive() == 1;
     }
     ++turn_;

@@ -144,6 +144,7 @@ class WideRoundsEngine final : public FusedEngine {
     run.chooser = p.chooser;
     run.ahead = p.ahead;
     run.active_vertices = p.active_vertices;
+    run.first_active = p.first_active;
     run.form = Form::kBitmap;
     run.narrow_rounds = p.narrow_rounds;
     run.push_rounds += p.push_rounds;
