@@ -97,7 +97,8 @@ class Entry final : public RegisteredProgram {
     if constexpr (OperatorProgram<Representative> || SequenceProgram<Representative>) {
       return false;
     } else {
-      return !Traits<Representative>::kEveryRound && !Traits<Representative>::kCounts;
+      using T = Traits<Representative>;
+      return !T::kEveryRound && !T::kCounts && T::kSafety != Safety::kAccumulative;
     }
   }
   std::string_view safety() const override {

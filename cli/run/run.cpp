@@ -77,9 +77,11 @@ std::string KeepWhatPays(const RunCommandOptions& options, const RegisteredProgr
   return fmt::format("{} of {}: {}; --devices cuda takes all", advice.devices, all, advice.why);
 }
 
-/// What a run on several host devices should know of one; nothing where several are as good.
-std::string AdviceOfHostDevices(const RegisteredProgram& program, const Graph& graph, const Session& session) {
+/// What a run on several host devices should know of one; nothing where several are as good, or no level has an exchange.
+std::string AdviceOfHostDevices(const RegisteredProgram& program, const Graph& graph, const Session& session,
+                                const RunPlan& plan) {
   if (session.device(0).kind() != DeviceKind::kHost || session.device_count() < 2 || !program.traverses()) return {};
+  if (plan.programs.front().engine != EngineKind::kBsp) return {};
   const DeviceAdvice advice = AdviseHostDevices(graph, session.device_count());
   return advice.devices > 1 ? std::string() : fmt::format("--devices host:1 may be faster: {}", advice.why);
 }
@@ -319,7 +321,7 @@ class RunCall {
     if (parameters_.source && !parameters_.source->random()) results_.sources.resize(1);
     results_.parameters = parameters_.values;
     results_.limit_reason = program_->LimitReason(parameters_.values);
-    results_.devices_advice = AdviceOfHostDevices(*program_, graph(), *session_);
+    results_.devices_advice = AdviceOfHostDevices(*program_, graph(), *session_, results_.plan);
     results_.value = program_->OutputShape(graph(), options_.parameters.value).name;
   }
 
