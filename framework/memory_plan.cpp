@@ -302,33 +302,45 @@ std::string Describe(const DeviceMemory& memory) {
 std::string AdviceOnDevices(const GraphCounts& least, const GraphCounts& most, std::span<const ProgramMemory> programs,
                             DeviceKind kind, PartId devices, const CommSpec& comm, std::uint64_t limit) {
   constexpr auto kLargest = static_cast<PartId>(kMaxDevices);
-  std::uint64_t needed = 0;
-  for (const DeviceMemory& device : BoundMemory(least, programs, kind, kLargest, comm, Bound::kMin).devices) {
-    needed += device.total();
-  }
-  if (needed / kLargest > limit) {
-    return fmt::format("{} devices are not enough either; use a smaller graph or allow more memory", kMaxDevices);
-  }
-  if (devices >= kLargest) return "use a smaller graph or allow more memory";
-  // The smallest power of two of devices on which each is within the limit; more than kLargest if there is none.
-  const auto fewest = [&](const GraphCounts& counts, Bound bound) {
-    PartId count = 2;
-    for (; count <= kLargest; count *= 2) {
-      if (count <= devices) continue;
-      const MemoryPlan plan = BoundMemory(counts, programs, kind, count, comm, bound);
-      if (std::all_of(plan.devices.begin(), plan.devices.end(),
-                      [&](const DeviceMemory& device) { return device.total() <= limit; })) {
-        break;
-      }
+  // What devices share takes more memory of each the more they are: fewer may do, too, and 64 do not where 8 would.
+  bool none = true;
+  for (PartId count = 1; none && count <= kLargest; count *= 2) {
+    std::uint64_t needed = 0;
+    for (const DeviceMemory& device : BoundMemory(least, programs, kind, count, comm, Bound::kMin).devices) {
+      needed += device.total();
     }
-    return count;
-  };
-  const PartId many = fewest(most, Bound::kMax), few = fewest(least, Bound::kMin);
-  if (many > kLargest) {
-    return "more devices may help, depending on the division of the graph; use a smaller graph or allow more memory";
+    none = needed / count > limit;
   }
-  return fmt::format("it may fit on {} devices{}; or use a smaller graph", many,
-                     few < many ? fmt::format(", or on as few as {} if few edges are cut", few) : "");
+  if (none) return fmt::format("{} devices are not enough either; use a smaller graph or allow more memory", kMaxDevices);
+  // A power of two of devices on which each is within the limit: the smallest above `devices`, else the largest below; 0 if
+  // there is none.
+  const auto fitting = [&](const GraphCounts& counts, Bound bound) -> PartId {
+    const auto fits = [&](PartId count) {
+      const MemoryPlan plan = BoundMemory(counts, programs, kind, count, comm, bound);
+      return std::all_of(plan.devices.begin(), plan.devices.end(),
+                         [&](const DeviceMemory& device) { return device.total() <= limit; });
+    };
+    PartId above = 1;
+    for (; above <= devices; above *= 2) {
+    }
+    for (PartId count = above; count <= kLargest; count *= 2) {
+      if (fits(count)) return count;
+    }
+    for (PartId count = above / 2; count > 0; count /= 2) {
+      if (count < devices && fits(count)) return count;
+    }
+    return 0;
+  };
+  const PartId many = fitting(most, Bound::kMax), few = fitting(least, Bound::kMin);
+  if (many == 0) {
+    const std::string otherwise = "use a smaller graph or allow more memory";
+    if (few != 0 && few < devices) return "fewer devices may do, depending on the division of the graph; " + otherwise;
+    if (devices >= kLargest) return otherwise;
+    return "more devices may help, depending on the division of the graph; " + otherwise;
+  }
+  return fmt::format(
+      "it may fit on {} device{}{}; or use a smaller graph", many, many == 1 ? "" : "s",
+      few != 0 && few < many && few > devices ? fmt::format(", or on as few as {} if few edges are cut", few) : "");
 }
 
 void CheckBounds(const KnownGraph& graph, std::span<const ProgramMemory> programs, std::span<Device* const> devices,

@@ -532,6 +532,15 @@ TEST(MemoryLimit, AdvicePromisesNothing) {
     }
   }
   EXPECT_NE(advice(1, sum / 64 - 1).find("64 devices are not enough either"), std::string::npos);
+  // Where each device needs more the more there are, a number between may do.
+  std::vector<ProgramMemory> rings = memory;
+  rings[0].state = [state = memory.at(0).state](DeviceKind kind, int threads, const PartShape& part) {
+    return state(kind, threads, part) + (part.parts > 1 ? std::uint64_t{part.parts} << 20 : 0);
+  };
+  EXPECT_EQ(AdviceOnDevices(least, least, rings, DeviceKind::kHost, 4, {}, 32 << 20).find("it may fit on "), 0u);
+  EXPECT_EQ(AdviceOnDevices(least, least, rings, DeviceKind::kHost, 64, {}, 32 << 20).find("it may fit on "), 0u);
+  EXPECT_EQ(AdviceOnDevices(least, most, rings, DeviceKind::kHost, 64, {}, 16 << 20).find("fewer devices may do"), 0u)
+      << AdviceOnDevices(least, most, rings, DeviceKind::kHost, 64, {}, 16 << 20);
   EXPECT_EQ(advice(64, sum / 64), "use a smaller graph or allow more memory") << "others there are none";
   // It is what `most` needs that counts, and what the graph is said to be, not the bound, that is told.
   std::uint64_t limit = 0;
