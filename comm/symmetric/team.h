@@ -26,12 +26,12 @@
 namespace chatty::detail {
 
 /// Where device `writer` writes that it has arrived at a barrier, in every device's block.
-CHATTY_FN Symmetric<std::uint64_t> FlagOf(std::uint32_t writer) {
+CHATTY_FN Symmetric<std::uint64_t> ArrivalSlotOf(std::uint32_t writer) {
   return {offsetof(symmetric::Control, flags) + writer * sizeof(symmetric::Control::Flag), 1};
 }
 
 /// Where device `writer` writes its value of a reduction or broadcast, in every device's block.
-CHATTY_FN Symmetric<std::uint64_t> ValueOf(std::uint32_t writer, std::uint64_t parity) {
+CHATTY_FN Symmetric<std::uint64_t> ValueSlotOf(std::uint32_t writer, std::uint64_t parity) {
   return {offsetof(symmetric::Control, values) + (parity * kMaxDevices + writer) * sizeof(std::uint64_t), 1};
 }
 
@@ -69,7 +69,7 @@ class Team {
     detail::StoreRelaxed(&home.epoch, team.epoch());
     Fence(Thread(), heap);
     for (std::uint32_t device = 0; device < heap.size; ++device) {
-      detail::Set(heap, detail::FlagOf(heap.me), team.epoch(), device);
+      detail::Set(heap, detail::ArrivalSlotOf(heap.me), team.epoch(), device);
     }
   }
   bool met = true;
@@ -117,7 +117,7 @@ template <class T, class Op>
     std::uint64_t bits = 0;
     memcpy(&bits, value, sizeof(T));
     for (std::uint32_t device = 0; device < heap.size; ++device) {
-      detail::Set(heap, detail::ValueOf(heap.me, parity), bits, device);
+      detail::Set(heap, detail::ValueSlotOf(heap.me, parity), bits, device);
     }
   }
   if (!Barrier(team)) return false;
@@ -144,7 +144,7 @@ template <class T>
     std::uint64_t bits = 0;
     memcpy(&bits, value, sizeof(T));
     for (std::uint32_t device = 0; device < heap.size; ++device) {
-      detail::Set(heap, detail::ValueOf(root, parity), bits, device);
+      detail::Set(heap, detail::ValueSlotOf(root, parity), bits, device);
     }
   }
   if (!Barrier(team)) return false;
