@@ -47,6 +47,7 @@ struct BottleneckPaths {
 };
 
 int main(int argc, char** argv) try {
+  worklists::CheckArguments(argc, argv, 3, "bottleneck_paths [GRAPH|- [DEVICES [SOURCE]]]");
   chatty::GeneratorSpec spec;
   spec.family = "kron";
   spec.scale = 13;

@@ -14,6 +14,13 @@
 
 namespace worklists {
 
+/// Throws UsageError with the usage for an option, or for more than `most` arguments.
+inline void CheckArguments(int argc, char** argv, int most, std::string_view usage) {
+  if (argc > most + 1 || (argc > 1 && std::string_view(argv[1]).starts_with("--"))) {
+    chatty::Throw<chatty::UsageError>("usage: {}", usage);
+  }
+}
+
 /// Whether the command line names a graph: "-" is the example's own.
 inline bool IsNamed(int argc, char** argv) { return argc > 1 && std::string_view(argv[1]) != "-"; }
 

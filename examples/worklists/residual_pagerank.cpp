@@ -73,6 +73,7 @@ struct ResidualPageRank {
 };
 
 int main(int argc, char** argv) try {
+  worklists::CheckArguments(argc, argv, 2, "residual_pagerank [GRAPH|- [DEVICES]]");
   chatty::GeneratorSpec spec;
   spec.family = "web";
   spec.count = 20'000;

@@ -52,6 +52,8 @@ if(PROGRAM MATCHES "bottleneck_paths")
   expect(0 "verified" "${PROGRAM}" "${SCRATCH}/small.mtx" host:2 9)
   expect(1 "source '9x': write a vertex id" "${PROGRAM}" "${SCRATCH}/small.mtx" host:2 9x)
 endif()
+expect(1 "usage: .*GRAPH.*DEVICES" "${PROGRAM}" --help)
+expect(1 "usage: " "${PROGRAM}" - host:2 0 more)
 expect(1 "missing.mtx" "${PROGRAM}" "${SCRATCH}/missing.mtx")
 expect(1 "host:0" "${PROGRAM}" "${SCRATCH}/small.mtx" host:0)
 if(EXISTS /dev/full)  # a disk without room
