@@ -25,6 +25,9 @@ constexpr double kHostExchangeUs = 20, kHostEdgesAUs = 200;
 // A level of rounds with buckets costs ten times an exchange: rounds follow up to ten times as many edges as devices that
 // relax edges together by priority. A message between such devices costs so much more than its bytes in a buffer of a round.
 constexpr double kHostBucketsUs = 10 * kHostExchangeUs, kHostMessageUs = 0.05;
+// Exchanges that cost so much more than the edges of one round decide where `async` repeats much work: of two devices that
+// carry ids along, and of residuals, which take some 75 rounds and are sent in smaller parts.
+constexpr double kCarriedTwice = 100, kAccumulatedRounds = 75;
 constexpr double kHostSlower = 0.1;                   // share of the run time that exchanges may take without advice
 constexpr double kDeepLevels = 32;                    // fewer cost little in any engine
 constexpr EdgeIndex kDeepEdges = EdgeIndex{1} << 15;  // likewise, of smaller graphs
@@ -114,18 +117,24 @@ double EstimateCutEdges(const Graph& graph, const Partition& partition) {
   return static_cast<double>(graph.edges()) * static_cast<double>(cut) / static_cast<double>(edges);
 }
 
-EngineAdvice AdviseEngine(const Graph& graph, const Partition& partition, DeviceKind kind, bool buckets) {
+EngineAdvice AdviseEngine(const Graph& graph, const Partition& partition, const EngineTask& task) {
   if (graph.edges() < kDeepEdges) return {false, "the graph is small"};
   const double levels = LevelsIfMany(graph);
   if (levels == 0) return {false, "the graph has few levels"};
   const std::string many = fmt::format("the graph has about {:.0f} levels", levels);
-  if (kind == DeviceKind::kCuda) {
+  if (task.kind == DeviceKind::kCuda) {
     if (levels * (kRoundUs + kExchangeUs) <= static_cast<double>(graph.edges()) / kEdgesAUs)
       return {false, many + ", whose exchanges cost less than the edges"};
   } else {
-    // What differs is compared: rounds pay for exchanges, devices together for messages one by one.
+    const double exchanges_us = levels * (task.buckets ? kHostBucketsUs : kHostExchangeUs);
+    const double round_us = static_cast<double>(graph.edges()) / kHostEdgesAUs;
+    if (task.accumulates && exchanges_us <= kAccumulatedRounds * round_us)
+      return {false, many + ", but residuals that go in smaller parts cost more than exchanges"};
+    if (task.carries && task.devices == 2 && exchanges_us <= kCarriedTwice * round_us)
+      return {false, many + ", but values that are carried further than in rounds cost more than exchanges"};
+    // What differs is compared: rounds pay for exchanges, devices at their own pace for messages.
     const double cut = EstimateCutEdges(graph, partition);
-    if (levels * (buckets ? kHostBucketsUs : kHostExchangeUs) <= cut * kHostMessageUs)
+    if (exchanges_us <= cut * kHostMessageUs)
       return {false, fmt::format("{}, but about {:.0f} edges between devices, whose messages go in buffers", many, cut)};
   }
   return {true, many + ", each of which would cost an exchange"};

@@ -34,13 +34,20 @@ double EstimateCutEdges(const Graph& graph, const Partition& partition);
 
 /// Which engine suits several devices, and the reason.
 struct EngineAdvice {
-  bool together = false;  ///< all devices relax edges together, by `async`; else rounds
-  std::string why;        ///< a clause: "the graph has about 11,200 levels, each of which would cost an exchange"
+  bool async = false;  ///< each device at its own pace; else rounds
+  std::string why;     ///< a clause: "the graph has about 11,200 levels, each of which would cost an exchange"
 };
-/// The engine for a program whose fused engines can run together on several devices of this kind. Together, devices save an
-/// exchange in each of many levels. On hosts they pay for a message on each edge between two devices, where rounds send
-/// buffers. `buckets`: rounds would have buckets, which make a level cost more.
-EngineAdvice AdviseEngine(const Graph& graph, const Partition& partition, DeviceKind kind, bool buckets);
+/// What decides the engine of a program that either can run, besides the graph.
+struct EngineTask {
+  DeviceKind kind = DeviceKind::kHost;  ///< of the devices
+  std::size_t devices = 2;              ///< several
+  bool buckets = false;                 ///< rounds would have buckets, which make a level cost more
+  bool carries = false;      ///< values that are no weights are carried along: most improve again, in either engine
+  bool accumulates = false;  ///< the program is kAccumulative: its number of rounds depends little on the graph's levels
+};
+/// The engine for a program on several devices. `async` saves an exchange in each of many levels. On hosts it pays for
+/// messages on edges between devices, one by one or in many small buffers, where a round sends one.
+EngineAdvice AdviseEngine(const Graph& graph, const Partition& partition, const EngineTask& task);
 
 /// Whether a traversal of the graph has few levels, and so many edges that devices should send messages in buffers, not one
 /// by one. False without evidence: where a search from one of the vertices with many edges soon ends. Looks at up to 70,000

@@ -29,7 +29,7 @@ enum class Direction : std::uint8_t {
 
 /// The engine of a run: who drives it.
 enum class Execution : std::uint8_t {
-  kAuto,   ///< the library chooses: kAsync where several devices can run together and it suits the graph, else kBsp
+  kAuto,   ///< the library chooses: kAsync on several devices where it suits the program and the graph, else kBsp
   kBsp,    ///< in rounds, all devices together
   kAsync,  ///< each device at its own pace; for kMonotone and kAccumulative programs, the latter on one device in rounds
 };

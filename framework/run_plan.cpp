@@ -135,29 +135,45 @@ std::string_view WhyNotRoundsTogether(const Session& session, const ProgramTrait
   return WhyNotResidentTogether(session, options.links);
 }
 
-/// Whether a run under `auto` should be a fused run of all devices, which all of its programs have to suit. Without a reason
-/// where there is no choice. RunOptions::on_round makes no difference: a fused run has no rounds to report.
+/// Whether a run under `auto` should be `async`: as a fused run of all devices, or on hosts also driven by the host. GPUs
+/// with transports between them keep rounds, whose kernels and exchanges are fewer. Programs that start from another's
+/// values and need rounds have them either way, and do not decide. Without a reason where there is no choice.
+/// RunOptions::on_round makes no difference.
 EngineAdvice AdviseRun(Session& session, const RunOptions& options, const ProgramsOfRun& programs) {
   if (options.execution != Execution::kAuto || session.device_count() < 2) return {};
   RunOptions async = options;
   async.execution = Execution::kAsync;
-  if (!RowsOf(async).together) return {};
-  const DeviceKind kind = session.device(0).kind();
-  bool buckets = false;  // in rounds
-  for (const ProgramOfRun& program : programs(options, session.device_count())) {
-    const ProgramTraits* const traits = TraitsOf(program);
-    if (traits == nullptr || !traits->asynchronous || traits->safety != Safety::kMonotone || traits->output_reads_round) {
-      return {};
-    }
-    RunOptions its = program.options;
-    its.execution = Execution::kAsync;
-    ProgramPlan plan = PlanProgram(traits, its, session.device_count());
-    plan.buckets = PlanBuckets(session.graph(), *traits, its, kind, session.device_count());
-    if (!WhyNotTogether(session, *traits, its, plan).empty()) return {};
-    const BucketPlan in_rounds = PlanBuckets(session.graph(), *traits, program.options, kind, session.device_count());
-    buckets = buckets || in_rounds.width < kInfinity<double>;
+  if (!RowsOf(async).fuses) return {};
+  EngineTask task{.kind = session.device(0).kind(), .devices = session.device_count()};
+  const std::vector<ProgramOfRun> asked = programs(options, task.devices);
+  const ProgramTraits* const first = TraitsOf(asked.at(0));
+  if (first == nullptr || !first->asynchronous || !first->can_push) return {};
+  std::vector<ProgramOfRun> all;
+  try {
+    all = programs(async, task.devices);
+  } catch (const UsageError&) {  // another program of a sequence has rounds alone
+    return {};
   }
-  return AdviseEngine(session.graph(), session.partition(), kind, buckets);
+  for (const ProgramOfRun& program : all) {
+    if (program.options.execution != Execution::kAsync) continue;
+    const ProgramTraits& traits = *TraitsOf(program);
+    const bool sums_at_end = traits.safety == Safety::kAccumulative && traits.has_measure;  // for Output
+    if (traits.reads_round || (traits.output_reads_round && !sums_at_end)) return {};
+    if (traits.orders && options.delta == kInfinity<double>) return {};  // async lives by the order
+    if (task.kind == DeviceKind::kCuda) {
+      ProgramPlan plan = PlanProgram(&traits, program.options, task.devices);
+      plan.buckets = PlanBuckets(session.graph(), traits, program.options, task.kind, task.devices);
+      const std::string_view host_driven = WhyNotTogether(session, traits, program.options, plan);
+      if (!host_driven.empty()) return {false, std::string(host_driven)};
+    }
+    RunOptions rounds = program.options;
+    rounds.execution = Execution::kBsp;
+    const BucketPlan buckets = PlanBuckets(session.graph(), traits, rounds, task.kind, task.devices);
+    task.buckets = task.buckets || buckets.width < kInfinity<double>;
+    task.carries = task.carries || (traits.carries && traits.weights == WeightKind::kNone);
+    task.accumulates = task.accumulates || traits.safety == Safety::kAccumulative;
+  }
+  return AdviseEngine(session.graph(), session.partition(), task);
 }
 
 /// Whether kernels make rounds of any width, if they need not be reported. Those of several GPUs make narrow rounds, too,
@@ -366,11 +382,11 @@ RunPlan PlanRun(Session& session, const RunOptions& asked, const ProgramsOfRun& 
   if (asked.explain) recorders.emplace_back("explain records each message of a round");
   if (asked.trace != nullptr) recorders.emplace_back("the trace has a span for each round");
   EngineAdvice advice = AdviseRun(session, unrecorded, programs);
-  if (advice.together && !recorders.empty()) {
+  if (advice.async && !recorders.empty()) {
     advice = {false, fmt::format("{}; auto prefers async otherwise: {}", fmt::join(recorders, ", "), advice.why)};
   }
-  if (advice.together) options.execution = Execution::kAsync;
-  const bool wide = !advice.together && devices > 1 && RowsOf(asked).together && HasWideFrontiers(session.graph());
+  if (advice.async) options.execution = Execution::kAsync;
+  const bool wide = !advice.async && devices > 1 && RowsOf(asked).together && HasWideFrontiers(session.graph());
   if (wide) options.relax_together = false;
   for (const ProgramOfRun& program : programs(options, devices)) CheckProgramOptions(program, devices);
   const auto needs_of = [&](const RunOptions& run) {
@@ -382,7 +398,7 @@ RunPlan PlanRun(Session& session, const RunOptions& asked, const ProgramsOfRun& 
   try {
     fitted = session.FitMemory(options, needs_of);
   } catch (const OutOfMemoryError&) {
-    if (!advice.together) throw;
+    if (!advice.async) throw;
     advice = {false, "auto prefers async, which does not fit into memory"};  // rounds may need less
     options = asked;
     fitted = session.FitMemory(options, needs_of);
@@ -406,7 +422,7 @@ RunPlan PlanRun(Session& session, const RunOptions& asked, const ProgramsOfRun& 
     if (traits != nullptr) {
       one.buckets = PlanBuckets(session.graph(), *traits, program.options, plan.kind, devices);
       PlanFused(session, *traits, program.options, plan.rounds_together != options.rounds_together, one);
-      if (!advice.why.empty()) one.why = advice.why;
+      if (!advice.why.empty() && advice.async == (one.engine == EngineKind::kAsync)) one.why = advice.why;
       if (plan.execution != options.execution) {
         one.why = "a fused run does not fit into memory";
         if (one.fused == FusedUse::kNone) one.fused_why = "it does not fit into memory";

@@ -81,7 +81,7 @@ struct RunPlan {
   std::string partition;                ///< how the graph was divided among them
   CommSpec comm;                        ///< as asked for
   LinkMask links;                       ///< as asked for
-  /// As asked for. In place of kAuto: kAsync where several devices can run together and it suits the graph (AdviseEngine);
+  /// As asked for. In place of kAuto: kAsync on several devices where it suits the program and the graph (AdviseEngine);
   /// kBsp if memory has no room for a fused run.
   Execution execution = Execution::kAuto;
   Records records = Records::kAuto;                 ///< as asked for; kNever if memory has no room for them

@@ -101,8 +101,8 @@ void AddRun(CLI::App& app, Context& context) {
       ->add_option(
           "--execution", options->execution,
           "Who drives the run: `bsp`, in rounds; `async`, each device at its own pace, for programs that `chatty programs` "
-          "calls monotone or accumulative; `auto` (default): async where several devices address each other's memory and "
-          "the graph has many levels, else bsp")
+          "calls monotone or accumulative; `auto` (default): on several devices async where it suits the program and the "
+          "graph has many levels, else bsp")
       ->type_name("NAME")
       ->group(how);
   command

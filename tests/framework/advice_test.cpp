@@ -76,7 +76,7 @@ TEST(EstimateCutEdges, IsNearTheirNumber) {
 
 TEST(EngineAdvice, TogetherWhereALevelCostsMoreThanItsMessages) {
   const auto together = [](const Graph& graph, const char* partitioner, DeviceKind kind, bool buckets) {
-    return AdviseEngine(graph, Divided(graph, partitioner), kind, buckets).together;
+    return AdviseEngine(graph, Divided(graph, partitioner), {.kind = kind, .buckets = buckets}).async;
   };
   for (const std::uint64_t side : {100, 300, 700}) {
     EXPECT_TRUE(together(Grid(side), "edge-balanced", DeviceKind::kHost, false)) << side;
@@ -97,7 +97,7 @@ TEST(EngineAdvice, TogetherWhereALevelCostsMoreThanItsMessages) {
 
 TEST(EngineAdvice, SaysWhy) {
   const auto why = [](const Graph& graph, const char* partitioner) {
-    return AdviseEngine(graph, Divided(graph, partitioner), DeviceKind::kHost, false).why;
+    return AdviseEngine(graph, Divided(graph, partitioner), {}).why;
   };
   const Graph grid = Grid(500);
   EXPECT_NE(why(grid, "contiguous").find("levels, each of which would cost an exchange"), std::string::npos);
@@ -105,6 +105,20 @@ TEST(EngineAdvice, SaysWhy) {
       << why(grid, "random");
   EXPECT_EQ(why(Kron(14), "contiguous"), "the graph has few levels");
   EXPECT_EQ(why(Counted("chain", 1000), "contiguous"), "the graph is small");
+}
+
+TEST(EngineAdvice, RoundsWhereAsyncRepeatsMuchWork) {
+  const auto async = [](const Graph& graph, const EngineTask& task) {
+    return AdviseEngine(graph, Divided(graph, "edge-balanced"), task).async;
+  };
+  const Graph grid = Grid(500), chain = Counted("chain", 20000);
+  const EngineTask residuals{.accumulates = true}, carried{.carries = true}, by_four{.devices = 4, .carries = true};
+  EXPECT_FALSE(async(grid, residuals));
+  EXPECT_TRUE(async(chain, residuals)) << "10,000 rounds";
+  EXPECT_FALSE(async(grid, carried));
+  EXPECT_TRUE(async(chain, carried));
+  EXPECT_TRUE(async(grid, by_four));
+  EXPECT_FALSE(async(Kron(14), by_four));
 }
 
 TEST(HasWideFrontiers, WhereFewLevelsHaveManyEdges) {

@@ -303,7 +303,10 @@ TEST(RunPlan, AutoTakesARunOfAllDevicesWhereTheGraphHasManyLevels) {
     EXPECT_EQ(PlanOf(two, rounds).programs.at(0).engine, EngineKind::kBsp) << rounds;
   }
   EXPECT_EQ(PlanOf(two, "cc").programs.at(0).engine, EngineKind::kOperators);
-  for (const ProgramPlan& program : PlanOf(two, "bfs", "parent").programs) EXPECT_EQ(program.engine, EngineKind::kBsp);
+  const RunPlan parents = PlanOf(two, "bfs", "parent");
+  EXPECT_EQ(parents.programs.at(0).fused, FusedUse::kTogether);
+  EXPECT_EQ(parents.programs.at(1).engine, EngineKind::kBsp) << "one round";
+  EXPECT_EQ(parents.programs.at(1).why, "the default");
   Trace trace;
   RunOptions limited, watched, traced, explained, over_host, unordered;
   limited.max_rounds = 5000;
@@ -314,14 +317,16 @@ TEST(RunPlan, AutoTakesARunOfAllDevicesWhereTheGraphHasManyLevels) {
   const RunPlan with_progress = PlanOf(two, "bfs", {}, watched);  // not its memory: what is free may change meanwhile
   EXPECT_EQ(Summary(with_progress), Summary(taken)) << "progress does not choose";
   EXPECT_TRUE(with_progress.programs == taken.programs && with_progress.execution == taken.execution);
-  for (const RunOptions* options : {&limited, &traced, &explained, &over_host}) {
+  const ProgramPlan by_host = PlanOf(two, "bfs", {}, over_host).programs.at(0);
+  EXPECT_TRUE(by_host.engine == EngineKind::kAsync && by_host.fused == FusedUse::kNone);
+  EXPECT_EQ(by_host.why, taken.programs.at(0).why);
+  for (const RunOptions* options : {&limited, &traced, &explained}) {
     EXPECT_EQ(PlanOf(two, "bfs", {}, *options).programs.at(0).engine, EngineKind::kBsp);
   }
   const auto why = [&](const RunOptions& options) { return PlanOf(two, "bfs", {}, options).programs.at(0).why; };
   EXPECT_TRUE(
       why(explained).starts_with("explain records each message of a round; auto prefers async otherwise: the graph"));
   EXPECT_TRUE(why(traced).starts_with("the trace has a span for each round; auto prefers async otherwise: the graph"));
-  EXPECT_EQ(why(over_host), "the default");
   EXPECT_EQ(PlanOf(two, "bfs", {}, With(Execution::kAuto, Direction::kPull)).programs.at(0).engine, EngineKind::kBsp);
   unordered.delta = kInfinity<double>;
   EXPECT_EQ(PlanOf(two, "sssp", {}, unordered).programs.at(0).engine, EngineKind::kBsp) << "without an order";
