@@ -58,7 +58,7 @@ class RelaxWorker : protected Values<P, kRows> {
     limit_ = limit;
     near_limit_ = limit + width;
     hop_limit_ = hop_limit;
-    budget_ = budget;
+    budget_ = min(budget, kMostItems);
     spills_ = false;
     step_items_ = step_improved_ = step_edges_ = 0;
     this->first = 0;

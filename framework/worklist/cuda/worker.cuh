@@ -149,7 +149,7 @@ class Worker {
       step_ += 1;
       limit_ = order.limit;
       near_limit_ = order.limit + order.width;
-      budget_ = order.mean > (1u << 26) ? ~0u : 16 * order.mean + 1024;
+      budget_ = order.mean > fused::kMostItems / 16 ? fused::kMostItems : 16 * order.mean + 1024;
       work_ = 0;
       begun_ = static_cast<unsigned>(clock());
       spills_ = false;
