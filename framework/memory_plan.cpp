@@ -304,7 +304,7 @@ std::string AdviceOnDevices(const GraphCounts& least, const GraphCounts& most, s
   constexpr auto kLargest = static_cast<PartId>(kMaxDevices);
   // What devices share takes more memory of each the more they are: fewer may do, too, and 64 do not where 8 would.
   bool none = true;
-  for (PartId count = 1; none && count <= kLargest; count *= 2) {
+  for (PartId count = 1; none && count <= kLargest; ++count) {
     std::uint64_t needed = 0;
     for (const DeviceMemory& device : BoundMemory(least, programs, kind, count, comm, Bound::kMin).devices) {
       needed += device.total();

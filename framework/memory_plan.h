@@ -143,9 +143,9 @@ struct KnownGraph {
 void CheckBounds(const KnownGraph& graph, std::span<const ProgramMemory> programs, std::span<Device* const> devices,
                  const CommSpec& comm, const MemoryLimits& limits);
 
-/// The end of an error message: how many devices, more than `devices`, may suffice with `limit` bytes each. Gives the fewest
-/// for which `most` fits with about equal parts, and for which `least` fits without a border. An estimate. Certain only if
-/// kMaxDevices are too few: then the average need for `least` is too large.
+/// The end of an error message: how many devices, other than `devices`, may suffice with `limit` bytes each. Gives a power
+/// of two for which `most` fits with about equal parts, and for which `least` fits without a border. An estimate. Certain
+/// only if it says that kMaxDevices are too few: then the average need for `least` is too large on any number of devices.
 std::string AdviceOnDevices(const GraphCounts& least, const GraphCounts& most, std::span<const ProgramMemory> programs,
                             DeviceKind kind, PartId devices, const CommSpec& comm, std::uint64_t limit);
 
