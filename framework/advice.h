@@ -66,7 +66,7 @@ DeviceAdvice AdviseDevices(const Graph& graph, std::size_t devices);
 /// What decides how many of several GPUs a run takes, if the user leaves that to the program.
 struct DeviceChoice {
   std::size_t devices = 1;          ///< that are available
-  bool traverses = false;           ///< the program visits edges from a frontier: RegisteredProgram::traverses
+  bool traverses = false;           ///< rounds are levels of the graph: RegisteredProgram::traverses
   std::uint64_t needed_on_one = 0;  ///< bytes that the run takes at most on one device that has the whole graph
   std::uint64_t free_on_one = 0;    ///< bytes that the first device has; 0 if unknown
 };

@@ -130,7 +130,8 @@ class RegisteredProgram {
   virtual std::vector<std::string> values() const = 0;
   /// Whether asynchronous engines may run it, and how messages combine, as text for the list of programs.
   virtual std::string_view safety() const = 0;
-  /// Whether its work moves over the graph as a frontier; false for programs that read all edges in every round.
+  /// Whether its work moves over the graph as a frontier, in about as many rounds as the graph has levels; false for
+  /// programs that read all edges in every round, and for residuals.
   virtual bool traverses() const = 0;
   /// How messages combine, as one word.
   virtual std::string_view reduction() const = 0;

@@ -111,14 +111,28 @@ std::string_view WhyNotTogether(const Session& session, const ProgramTraits& tra
   if (!options.comm.chooses() || options.transport_factory) return "a transport is asked for";
   if (options.trace != nullptr) return "the trace has spans of the host-driven engine";
   if (options.explain) return "the buffers of the host-driven engine are to be explained";
-  if (!options.relax_together) return "the graph has few levels, whose messages go in buffers";
   if (!plan.rows.fuses) return "rounds are asked for, by execution, direction or max_rounds";
   if (traits.reads_round) return "its messages or updates depend on the round";
-  if (!gpu && traits.carries) return "values are carried along, which rounds do better on host devices";
+  if (!gpu && traits.carries) return "values are carried along, which host devices do better driven by the host";
   if (traits.orders && !(plan.buckets.fused_width < kInfinity<double>)) return "there are no buckets";
-  if (gpu) return WhyNotResidentTogether(session, options.links);
-  if (!AddressEachOther(session, options.links)) return "not every two devices address each other's memory";
-  return "";
+  if (gpu) {
+    if (const std::string_view why = WhyNotResidentTogether(session, options.links); !why.empty()) return why;
+  } else if (!AddressEachOther(session, options.links)) {
+    return "not every two devices address each other's memory";
+  }
+  return options.relax_together ? "" : "the graph has few levels, whose messages go in buffers";
+}
+
+/// Whether an `async` program of a run has a fused engine of all devices: else its memory is not needed.
+bool HasTogether(const Session& session, const RunOptions& options, const ProgramsOfRun& programs) {
+  for (const ProgramOfRun& program : programs(options, session.device_count())) {
+    const ProgramTraits* const traits = TraitsOf(program);
+    if (traits == nullptr) continue;
+    ProgramPlan plan = PlanProgram(traits, program.options, session.device_count());
+    plan.buckets = PlanBuckets(session.graph(), *traits, program.options, session.device(0).kind(), session.device_count());
+    if (WhyNotTogether(session, *traits, program.options, plan).empty()) return true;
+  }
+  return false;
 }
 
 /// Why the devices do not make rounds together; empty if they do. `host_driven`: why no fused engine has the whole run.
@@ -158,13 +172,13 @@ EngineAdvice AdviseRun(Session& session, const RunOptions& options, const Progra
     if (program.options.execution != Execution::kAsync) continue;
     const ProgramTraits& traits = *TraitsOf(program);
     const bool sums_at_end = traits.safety == Safety::kAccumulative && traits.has_measure;  // for Output
-    if (traits.reads_round || (traits.output_reads_round && !sums_at_end)) return {};
+    if (traits.has_input || traits.reads_round || (traits.output_reads_round && !sums_at_end)) return {};
     if (traits.orders && options.delta == kInfinity<double>) return {};  // async lives by the order
     if (task.kind == DeviceKind::kCuda) {
       ProgramPlan plan = PlanProgram(&traits, program.options, task.devices);
       plan.buckets = PlanBuckets(session.graph(), traits, program.options, task.kind, task.devices);
       const std::string_view host_driven = WhyNotTogether(session, traits, program.options, plan);
-      if (!host_driven.empty()) return {false, std::string(host_driven)};
+      if (!host_driven.empty()) return {false, fmt::format("the host would drive async: {}", host_driven)};
     }
     RunOptions rounds = program.options;
     rounds.execution = Execution::kBsp;
@@ -388,6 +402,9 @@ RunPlan PlanRun(Session& session, const RunOptions& asked, const ProgramsOfRun& 
   if (advice.async) options.execution = Execution::kAsync;
   const bool wide = !advice.async && devices > 1 && RowsOf(asked).together && HasWideFrontiers(session.graph());
   if (wide) options.relax_together = false;
+  if (devices > 1 && options.execution == Execution::kAsync && options.relax_together) {
+    options.relax_together = HasTogether(session, options, programs);
+  }
   for (const ProgramOfRun& program : programs(options, devices)) CheckProgramOptions(program, devices);
   const auto needs_of = [&](const RunOptions& run) {
     std::vector<ProgramMemory> needs;
@@ -422,7 +439,7 @@ RunPlan PlanRun(Session& session, const RunOptions& asked, const ProgramsOfRun& 
     if (traits != nullptr) {
       one.buckets = PlanBuckets(session.graph(), *traits, program.options, plan.kind, devices);
       PlanFused(session, *traits, program.options, plan.rounds_together != options.rounds_together, one);
-      if (!advice.why.empty() && advice.async == (one.engine == EngineKind::kAsync)) one.why = advice.why;
+      if (!advice.why.empty() && traits->asynchronous) one.why = advice.why;  // of programs that decide
       if (plan.execution != options.execution) {
         one.why = "a fused run does not fit into memory";
         if (one.fused == FusedUse::kNone) one.fused_why = "it does not fit into memory";

@@ -77,7 +77,7 @@ class Job {
   void CheckValues(bool of_one_round) const;
   /// Gives each device its vertices' part of the program's data, from AssembleData.
   void PlaceData(const Array<std::byte>& data);
-  /// A run begins: clears what a failed one has left in the memory of rounds that all devices make together.
+  /// A run begins: empties the team's rings, and clears what a failed run has left in the memory of rounds of all devices.
   void BeginTeams();
   /// Makes the paths between the devices, and NCCL's sums if they are asked for, unless usable ones exist.
   void MakePaths();

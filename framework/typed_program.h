@@ -115,7 +115,7 @@ class TypedProgram final : public ErasedProgram {
   explicit TypedProgram(const P& program) : program_(program) {
     if constexpr (kFits) {
       traits_.carries = fused::CarriesValues(program);
-      if constexpr (fused::kRelaxes<P>) traits_.reads_round = fused::ReadsRound(program);
+      if constexpr (AsynchronousProgram<P>) traits_.reads_round = fused::ReadsRound(program);
       traits_.output_reads_round = Traits<P>::kOutputTakesRound;
     }
   }

@@ -122,6 +122,9 @@ bool ReadsRound(const P& program) {
       SharedOf<P> share{};
       if constexpr (Traits<P>::kHasShare) {
         share = program.Share(value, source);
+      } else if constexpr (Traits<P>::kHasConsume) {
+        ValueOf<P> taken = value;
+        share = program.Consume(taken, source);
       } else {
         share = value;
       }

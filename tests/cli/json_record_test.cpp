@@ -83,7 +83,7 @@ TEST_F(CliTest, JsonTellsTheRun) {
 TEST_F(CliTest, APlanIsPrintedInPlaceOfARun) {
   const Arguments run{"run", "bfs", Small(), "--value", "parent", "--devices", "host:2", "--direction", "push"};
   const std::string text = Succeed(Join(run, {"--plan"}));
-  for (const char* part : {"level       bsp: the default\n", "parent      bsp", "  direction push\n",
+  for (const char* part : {"level       bsp: the graph is small\n", "parent      bsp: the default", "  direction push\n",
                            "  transport host; 2 buffers", "host:1      "}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "is not in\n" << text;
   }

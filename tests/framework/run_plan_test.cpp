@@ -320,6 +320,15 @@ TEST(RunPlan, AutoTakesARunOfAllDevicesWhereTheGraphHasManyLevels) {
   const ProgramPlan by_host = PlanOf(two, "bfs", {}, over_host).programs.at(0);
   EXPECT_TRUE(by_host.engine == EngineKind::kAsync && by_host.fused == FusedUse::kNone);
   EXPECT_EQ(by_host.why, taken.programs.at(0).why);
+  RunOptions async = With(Execution::kAsync), async_over_host = over_host;
+  async_over_host.execution = Execution::kAsync;
+  const std::uint64_t together = PlanOf(two, "bfs", {}, async).memory.at(0).state,
+                      driven = PlanOf(two, "bfs", {}, async_over_host).memory.at(0).state;
+  EXPECT_LT(driven + (1 << 17), together) << "rings that no host-driven run has";
+  RunOptions masked = With(Execution::kAsync);
+  masked.links = LinkMask::Parse("none", 2);
+  EXPECT_EQ(PlanOf(two, "bfs", {}, masked).memory.at(0).state, driven);
+  EXPECT_EQ(PlanOf(two, "bfs", {}, masked).programs.at(0).fused_why, "not every two devices address each other's memory");
   for (const RunOptions* options : {&limited, &traced, &explained}) {
     EXPECT_EQ(PlanOf(two, "bfs", {}, *options).programs.at(0).engine, EngineKind::kBsp);
   }
