@@ -333,7 +333,7 @@ std::string AdviceOnDevices(const GraphCounts& least, const GraphCounts& most, s
   };
   const PartId many = fitting(most, Bound::kMax), few = fitting(least, Bound::kMin);
   if (many == 0) {
-    const std::string otherwise = "use a smaller graph or allow more memory";
+    std::string otherwise = "use a smaller graph or allow more memory";
     if (few != 0 && few < devices) return "fewer devices may do, depending on the division of the graph; " + otherwise;
     if (devices >= kLargest) return otherwise;
     return "more devices may help, depending on the division of the graph; " + otherwise;
