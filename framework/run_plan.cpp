@@ -123,14 +123,18 @@ std::string_view WhyNotTogether(const Session& session, const ProgramTraits& tra
   return options.relax_together ? "" : "the graph has few levels, whose messages go in buffers";
 }
 
+/// As WhyNotTogether, before a program that `async` runs has a plan.
+std::string_view WhyHostDriven(const Session& session, const ProgramTraits& traits, const RunOptions& options) {
+  ProgramPlan plan = PlanProgram(&traits, options, session.device_count());
+  plan.buckets = PlanBuckets(session.graph(), traits, options, session.device(0).kind(), session.device_count());
+  return WhyNotTogether(session, traits, options, plan);
+}
+
 /// Whether an `async` program of a run has a fused engine of all devices: else its memory is not needed.
 bool HasTogether(const Session& session, const RunOptions& options, const ProgramsOfRun& programs) {
   for (const ProgramOfRun& program : programs(options, session.device_count())) {
     const ProgramTraits* const traits = TraitsOf(program);
-    if (traits == nullptr) continue;
-    ProgramPlan plan = PlanProgram(traits, program.options, session.device_count());
-    plan.buckets = PlanBuckets(session.graph(), *traits, program.options, session.device(0).kind(), session.device_count());
-    if (WhyNotTogether(session, *traits, program.options, plan).empty()) return true;
+    if (traits != nullptr && WhyHostDriven(session, *traits, program.options).empty()) return true;
   }
   return false;
 }
@@ -175,9 +179,7 @@ EngineAdvice AdviseRun(Session& session, const RunOptions& options, const Progra
     if (traits.has_input || traits.reads_round || (traits.output_reads_round && !sums_at_end)) return {};
     if (traits.orders && options.delta == kInfinity<double>) return {};  // async lives by the order
     if (task.kind == DeviceKind::kCuda) {
-      ProgramPlan plan = PlanProgram(&traits, program.options, task.devices);
-      plan.buckets = PlanBuckets(session.graph(), traits, program.options, task.kind, task.devices);
-      const std::string_view host_driven = WhyNotTogether(session, traits, program.options, plan);
+      const std::string_view host_driven = WhyHostDriven(session, traits, program.options);
       if (!host_driven.empty()) return {false, fmt::format("the host would drive async: {}", host_driven)};
     }
     RunOptions rounds = program.options;

@@ -184,7 +184,7 @@ class Team {
   /// Devices of the team that share one GPU with this one, itself included.
   std::size_t SharingWith(std::size_t index) const;
   TeamRef ref(std::size_t index) const;  ///< what device `index` gets
-  /// A run begins: empties rings and counters, before any device begins to relax and any thread of theirs.
+  /// A run begins: empties rings and counters, before the devices' threads begin.
   void Begin();
   void Abort() noexcept { heap_.Abort(); }  ///< ends all waits of the run
   /// Messages of the run that device `index` has sent to each device. On the device's own thread, once it has ended.
